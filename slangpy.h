@@ -230,9 +230,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -250,7 +250,7 @@
 // structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
 // A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
-// structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
+// structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
 // and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
@@ -293,12 +293,12 @@
 // element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
-//     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -511,7 +511,7 @@
 //
 // Only grid and range bring sizes. Otherwise the other arguments or a given output say how many elements
 // there are. Generators have no type of their own: for a generic parameter, or between overloads that all
-// fit, spy_cast names the type.
+// fit, spy_vcast names the type.
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
@@ -647,6 +647,17 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
+// Shared memory. On CUDA the groupshared variables of a kernel may have up to spy_device_info.max_shared_bytes
+// in all (227 KiB on an H200). options.shared_bytes gives each group as many bytes more, which CUDA text in
+// the module reaches. That text may use all that is the device's own: on an H200 it is compiled for sm_90a.
+//
+//     void need() { __requirePrelude("extern __shared__ float room[];"); }
+//     float get(uint i) { __intrinsic_asm "room[$0]"; }
+//     void put(uint i, float v) { __intrinsic_asm "room[$0] = $1"; }
+//
+// A persistent kernel has as many groups as the device runs at the same time, a multiple of
+// spy_device_info.multiprocessor_count, and each group takes portions of the work until none is left.
+//
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
 //
@@ -668,6 +679,7 @@
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                             call_group_shape
 //     mode, deterministic   a backward or forward-mode call, and sums with the same bits in each run, see 9
+//     shared_bytes          dynamic shared memory of a group (CUDA), see 18
 //     globals               values of the module's shader parameters, by name or path, see 17
 //     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device
@@ -925,7 +937,8 @@ extern "C" {
     X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                               \
     X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                           \
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
-    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
+    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")                                                   \
+    X(SPY_ERROR_WRONG_GRADIENT, -21, "a gradient is not that of central differences")
 
 // The result of a function: SPY_OK, or the reason why it failed. SPY_STATUS_LIST has the text of each status.
 typedef enum spy_status {
@@ -1068,7 +1081,7 @@ typedef struct spy_shape {
     int64_t dims[SPY_MAX_RANK];
 } spy_shape;
 
-// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+// A list of dimensions for spy_vmap(): argument dimension i goes to kernel dimension dims[i].
 typedef struct spy_dims {
     uint32_t count;
     int32_t dims[SPY_MAX_RANK];
@@ -1196,7 +1209,20 @@ typedef struct spy_device_desc {
     // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
     uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
-    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
+    // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
+    // found in the pack. Without cache_path it keeps nothing on disk.
+    const char *pack; // the pack's file; NULL: pack_data, or no pack
+    const void
+        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
+    size_t pack_size_bytes; // its size
+    bool record_pack;       // keep what modules and calls need, for spy_save_pack()
+    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
+    bool offline;
+    // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
+    // serves all devices that are not named, as PTX. NULL: the device's own.
+    const uint32_t *pack_archs;
+    size_t pack_arch_count;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
 // Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
@@ -1280,6 +1306,10 @@ typedef struct spy_device_info {
     uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
     double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
+    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
+                                     // groups take several portions of work each (a persistent kernel) is
+                                     // dispatched with a multiple of this number of groups
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.
@@ -2064,9 +2094,9 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_map() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_cast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -2238,18 +2268,25 @@ SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, s
 SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Returns `arg` with an explicit mapping: dimension i of the argument becomes dimension dims[i] of the call,
-// and the remaining trailing dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0))
+// and the remaining trailing dimensions feed the parameter. spy_vmap(spy_arg_tensor("a", a), SPY_DIMS(0))
 // together with "b" at SPY_DIMS(1) makes an outer product. With no dimensions (`dims` all zero) the call runs
-// over none: the complete argument is one value.
-SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
+// over none: the complete argument is one value. Around a struct, or around a value with its gradient, it is
+// the mapping of each part that is run over and has no mapping of its own. A call fails when `dims` names a
+// dimension twice, has more or fewer dimensions than those that are run over, or when `arg` has a mapping
+// already.
+SPY_API spy_arg spy_vmap(spy_arg arg, spy_dims dims);
+// Short for spy_vmap() with the dimensions 0 to count - 1 in this order: spy_vdim(arg, 2) is spy_vmap(arg,
+// SPY_DIMS(0, 1)).
+SPY_API spy_arg spy_vdim(spy_arg arg, uint32_t count);
+// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
+// 3); the mapping follows from it. The parameter must have this type, so that it also selects an overload and
+// the type of a generic parameter. For a struct that is given by fields, it is the name of the struct. `type`
+// must stay alive until the call. Of two casts around an argument the outer one counts.
+SPY_API spy_arg spy_vcast(spy_arg arg, const char *type);
 // Returns `arg`, a host array, marked as one value such as a float3: overloads whose parameter takes the
 // complete array are preferred. Only when there is none does the call run over the array: two arrays of 3
 // floats for f(float, float) make a call of 3 elements.
 SPY_API spy_arg spy_map_value(spy_arg arg);
-// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
-// 3). For a struct that is given by fields, it is the name of the struct. `type` must stay alive until the
-// call.
-SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -2312,6 +2349,9 @@ typedef struct spy_call_options {
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
+    uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
+                                     // spy_device_info.max_shared_bytes with its groupshared variables.
+                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
@@ -2323,6 +2363,25 @@ SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const sp
 // Of several values for the same path the last one counts. `path`, and what `value` points to, must live
 // until the call returns. The hook must not call any other function of the device. Threads: the hook's.
 SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+
+// >>declared functions
+
+// Stands for an argument of any kind in the list of spy_declare(). `name` is as for all arguments.
+SPY_API spy_arg spy_arg_any(const char *name);
+// Returns `function` with mappings and types that its calls need not say. `parameters` is a list of
+// spy_arg_any(), by position or by name ("_result" for the result), each plain or within spy_vmap(),
+// spy_vdim() or spy_vcast():
+//
+//     spy_function *tonemap2d = spy_declare(tonemap, SPY_ARGS(spy_vdim(spy_arg_any("color"), 2)));
+//     spy_call(tonemap2d, SPY_ARGS(spy_arg_tensor("color", image), ...));
+//
+// What it returns is a function like any other: it can be called, differentiated, recorded, prepared,
+// explained and declared further, and it has the name of `function`. An argument of its calls for a declared
+// parameter must not have a mapping or type of its own. It lives as long as the function's module and follows
+// its reloads; equal declarations are one function. NULL on failure: an unknown name or type, a dimension
+// that is named twice, more parameters than the function has. Threads: any. Cost: a look-up of the function;
+// make it once, not for each call.
+SPY_API spy_function *spy_declare(spy_function *function, spy_args parameters);
 
 // >>dispatching
 
@@ -2545,6 +2604,39 @@ SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 // spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
+// >>checks
+
+// Options of spy_gradcheck(). All members may stay zero.
+typedef struct spy_gradcheck_desc {
+    double step;               // by which each number is moved up and down; 0: 2^-17 for float64, 2^-8 for
+                               // float32 and 2^-4 for float16, times the number where that is above 1
+    double relative_tolerance; // 0: 1e-5, 1e-2 and 0.1
+    double absolute_tolerance; // 0: 1e-7, 1e-3 and 0.05
+    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0: 64
+    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_gradcheck_desc;
+
+// What spy_gradcheck() found.
+typedef struct spy_gradcheck_info {
+    uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
+    bool float64;             // some were compared in float64
+    char argument[64];        // the argument with the largest error: "x", "light.color"
+    int64_t element;          // the number of its scalar, row-major
+    double analytic, numeric; // its gradient by the derivative, and by central differences
+} spy_gradcheck_info;
+
+// Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the
+// arguments of spy_call(), of which it works on copies: float numbers, host arrays and tensors, also within
+// structs, get gradients, and other arguments are constants. "_result" need not be given. The check runs in
+// float64 where the function takes doubles for all of them, as generic functions do, and else in the
+// arguments' types. SPY_OK: all gradients agree. SPY_ERROR_WRONG_GRADIENT: the message names the argument
+// and the element with the largest error, and both values; *info has them, too (`info` may be NULL). inout
+// parameters are SPY_ERROR_UNSUPPORTED. At a kink, such as that of abs() at 0, the two values differ.
+// `desc` may be NULL. Threads: any. Cost: two calls, which wait, for each number that is checked.
+SPY_API spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradcheck_desc *desc,
+                                 spy_gradcheck_info *info);
+
 #ifdef __cplusplus
 }
 #endif
@@ -2650,6 +2742,41 @@ SPY_API spy_status spy_flush_print(spy_device *device);
 // cannot be read.
 // Threads: any.
 SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/pack.h ----------------------------------------------------------------------------------------------
+
+// Packs: what a program calls, compiled ahead of time, in one file or array, so that the program runs without the Slang
+// compiler, without NVRTC, and without Slang files.
+//
+//     desc.record_pack = true;                      // on the developer's machine, and desc.offline where there is no GPU
+//     ... load modules and make the calls ...
+//     spy_save_pack(device, "app.pack");
+//
+//     desc.pack = "app.pack";                       // in the program that is shipped; the rest of it is the same
+//
+// A pack has modules by their names (spy_module_desc.name, else the file's name) with their options, and calls by the
+// kinds and types of their arguments, as the cache of compiled calls has. Shapes, strides and offsets may differ from
+// those that were recorded. A module or a call that the pack lacks is SPY_ERROR_NO_COMPILER; the message has the line of
+// tools/pack's list that adds it.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`, it gets
+// what it does not have yet, so that one file serves several backends. SPY_ERROR_UNSUPPORTED for a device that does not
+// record; SPY_ERROR_IO when the file cannot be written; SPY_ERROR_INVALID_ARGUMENT when another file is there.
+// Threads: any.
+SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
+
+// Copies the manifest of the device's pack, a text with a line for each module, architecture and call: fields with tabs
+// between them, "call", the target, the call, its kernels and their bytes. Returns the size of the text in bytes without
+// its NUL, and writes at most `capacity` bytes; `text` may be NULL when `capacity` is 0. 0 without a pack. Threads: any.
+SPY_API size_t spy_get_pack_manifest(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }
@@ -3006,7 +3133,7 @@ SPY_API spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_textu
                                               spy_tensor *tensor, size_t offset_bytes,
                                               size_t row_pitch_bytes);
 
-// A colour for each way in which formats are read; the texture's format decides which is taken.
+// The colour that a texture is cleared with. The texture's format decides which member is read.
 typedef union spy_clear_color {
     float floats[4]; // float, unorm and snorm formats
     uint32_t uints[4];
@@ -3432,6 +3559,134 @@ SPY_API spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *dr
 }
 #endif
 
+// >>api/fuse.h ----------------------------------------------------------------------------------------------
+
+// Fusion: several calls, with arithmetic between them, become one Slang function and so one kernel.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A graph of calls that is being recorded: inputs, then steps that take inputs and the results of earlier
+// steps, then outputs. spy_fuse_end() makes a Slang function of it, which is an ordinary spy_function from
+// then on: every way to call, map, record, prepare and differentiate a function works for it.
+//
+//     // example.slang:  float3 sample_texture(float2 uv) {...}
+//     //                 float3 tone_map(float3 color, float filmic, float saturation) {...}
+//     spy_fusion *g = spy_fuse_begin(device, &(spy_fuse_desc){ .name = "tone_map_sample" });
+//     spy_node uv = spy_fuse_input(g, "uv", NULL);
+//     spy_node color = spy_fuse_call(g, sample_texture, SPY_ARGS(spy_arg_node(NULL, uv)));
+//     spy_node out = spy_fuse_call(g, tone_map, SPY_ARGS(spy_arg_node(NULL, color), spy_arg_f32(NULL, 1),
+//                                                        spy_arg_f32("saturation", 0.5f)));
+//     spy_fuse_output(g, "_result", spy_arg_node(NULL, out));
+//     spy_function *tone_map_sample = spy_fuse_end(g);
+//     spy_call(tone_map_sample, SPY_ARGS(spy_arg_tensor("uv", uvs), spy_out_tensor("_result", &colors)));
+//     spy_release_module(spy_function_module(tone_map_sample));
+//
+// A step that fails reports its error and gives a node with graph 0. Later steps of that graph do nothing,
+// and spy_fuse_end() returns NULL, so a program may check that one result.
+// Threads: any, but one graph is recorded by one thread at a time.
+typedef struct spy_fusion spy_fusion;
+
+// A value of a graph: an input, or the result of a step. Plain data without a release.
+typedef struct spy_node {
+    uint32_t graph; // number of its graph; 0: no value
+    uint32_t index; // number of its step in the graph, from 1
+} spy_node;
+
+// How a backward call gets the values between the steps of a fused function.
+typedef enum spy_fuse_backward {
+    SPY_FUSE_BACKWARD_DEFAULT = 0, // the compiler chooses for each step
+    SPY_FUSE_BACKWARD_RECOMPUTE,   // each step is computed again where its value is needed
+    SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
+} spy_fuse_backward;
+
+typedef struct spy_fuse_desc {
+    const char *name;    // name of the function, an identifier; NULL: "fused"
+    spy_fuse_backward backward;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_fuse_desc;
+
+// Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
+SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
+
+// Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
+// called. Without it they are looked up in the modules of the functions that have been called.
+SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
+
+// Adds a parameter to the fused function. `type` is its Slang type, or NULL: the type is that of the first
+// parameter of a called function that takes the input and has one type in all overloads. spy_fuse_end() fails
+// and names the input when there is none.
+SPY_API spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type);
+
+// Makes an argument of a value of a graph, for the functions of this file. A spy_call() with it is an error
+// that says that a traced value has left its graph.
+SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
+
+// Calls a Slang function. `args` are nodes, numbers, host arrays of 1 to 4 numbers (a vector) and structs by
+// their fields (spy_arg_struct), by position or name; the instance of a method is its first argument. The
+// overload is the one that Slang chooses for these types. Functions of several modules of one device can
+// meet in a graph. The node is the return value; spy_fuse_out() gives out parameters.
+SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_args args);
+// Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
+// argument of an inout parameter stays as it is.
+SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
+// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
+
+// Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
+// have names, a struct of all its fields.
+SPY_API spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args);
+
+// Applies an operator: "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!", "&", "|",
+// "^", "~", "<<", ">>" with one or two arguments; "[]" of a vector, matrix or array and an index; "?" of a
+// condition and two values, which chooses for each component; "no_diff" of one value, whose gradient is then
+// 0; or one of Slang's own functions, such as "sin" or "pow". A number takes the scalar type of the value
+// beside it.
+SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
+// Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
+SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
+
+// Returns the Slang type of a value, which lives as long as the device. NULL: the value is none of this
+// graph, or nothing says its type yet; that alone is no error.
+SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
+
+// Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
+SPY_API spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value);
+
+// How the results of all elements become one.
+typedef enum spy_fuse_reduction {
+    SPY_FUSE_REDUCTION_NONE = 0,
+    SPY_FUSE_REDUCTION_SUM,
+    SPY_FUSE_REDUCTION_MEAN, // the sum, divided by the number of elements that go into it
+    SPY_FUSE_REDUCTION_MIN,
+    SPY_FUSE_REDUCTION_MAX
+} spy_fuse_reduction;
+
+// As spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
+// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
+// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
+// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
+// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
+// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
+// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value);
+
+// Ends the graph, which is gone afterwards. Returns the function; NULL on failure, with an error that names
+// the graph. spy_function_module() is a module of its own, which the caller releases. The module's text is
+// readable Slang, which spy_explain_call() shows. Cost: as spy_load_module().
+SPY_API spy_function *spy_fuse_end(spy_fusion *fusion);
+// Drops a graph that shall not become a function. NULL is ignored.
+SPY_API void spy_fuse_cancel(spy_fusion *fusion);
+// Returns the Slang text of a fused function, which lives as long as its module; NULL, without an error, for
+// other functions. Threads: any.
+SPY_API const char *spy_fuse_text(const spy_function *function);
+
+#ifdef __cplusplus
+}
+#endif
+
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
 // C++ only: overloads that accept SPY_ARGS(...) in each function that takes spy_args, and SPY_INDICES(...) in
@@ -3467,6 +3722,17 @@ template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args,
                                                                      const spy_call_options *options) {
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_gradcheck(spy_function *function, List &&args,
+                                                                     const spy_gradcheck_desc *desc,
+                                                                     spy_gradcheck_info *info) {
+    return spy_gradcheck(function, spyi_args_now(static_cast<List &&>(args)), desc, info);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
+                                                                       List &&parameters) {
+    return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
@@ -3560,11 +3826,14 @@ inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner
 }
 
 // The functions that accept a spyi_inner_arg within its statement.
-inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
-    return { spy_map(arg.inner, dims) };
+inline spyi_inner_arg spy_vmap(const spyi_inner_arg &arg, spy_dims dims) {
+    return { spy_vmap(arg.inner, dims) };
 }
-inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
-    return { spy_cast(arg.inner, type) };
+inline spyi_inner_arg spy_vdim(const spyi_inner_arg &arg, uint32_t count) {
+    return { spy_vdim(arg.inner, count) };
+}
+inline spyi_inner_arg spy_vcast(const spyi_inner_arg &arg, const char *type) {
+    return { spy_vcast(arg.inner, type) };
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
@@ -4030,6 +4299,15 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "",
     "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
     "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
+    "",
+    "// >>structs that are built from a tensor",
+    "",
+    "// [FromTensor] struct Affine { DiffTensor<float, 2> matrix; ... }: where a function takes an Affine, a tensor may be given, which becomes its",
+    "// first field. The other fields have the values that the struct gives them. The rank, element type and sizes are those that the field takes.",
+    "[__AttributeUsage(_AttributeTargets.Struct)]",
+    "public struct FromTensorAttribute",
+    "{",
+    "}",
     NULL
 };
 
@@ -5742,10 +6020,10 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    float f;",
     "};",
     "",
+    "// Vulkan leaves the remainder of a negative number undefined (OpSRem), and NVIDIA makes use of that.",
     "int spyi_floor_mod(int a, int n)",
     "{",
-    "    int r = a % n;",
-    "    return r < 0 ? r + n : r;",
+    "    return a >= 0 ? a % n : n - 1 - (-1 - a) % n;",
     "}",
     "",
     "// Source: Vulkan 1.3, \"Wrapping Operation\".",
@@ -5816,7 +6094,9 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    if ((bits & 0x7fffffff) == 0) return;",
     "    if (exponent > 127 + 40)",
     "    {",
-    "        ((Atomic<int> *)(sum + 3)).max(0x40000000); // NaN",
+    "        // Stands for NaN: no later addition brings it below 0x20000000. The pointer keeps its type, because NVIDIA's compiler",
+    "        // (580.159) crashes on an atomic operation through a pointer that was cast to another type.",
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);",
     "        return;",
     "    }",
     "    uint digits = bits & 0x7fffff;",
@@ -6817,6 +7097,82 @@ static const char *const spyi_slang_slangpy_sum[] = {
     NULL
 };
 
+// >>slang/slangpy_extreme.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_extreme[] = {
+    "// What kernels of reductions find the least and the greatest value of a team of threads with, as slangpy_sum.slang adds",
+    "// them up. Nothing here is for users.",
+    "module slangpy_extreme;",
+    "",
+    "groupshared float[1024] spyi_extreme_floats;",
+    "groupshared double[1024] spyi_extreme_doubles;",
+    "",
+    "public float spyi_team_min(float value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_floats[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_floats[place] = min(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    float found = spyi_extreme_floats[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    "",
+    "public double spyi_team_min(double value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_doubles[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_doubles[place] = min(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    double found = spyi_extreme_doubles[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    "",
+    "public float spyi_team_max(float value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_floats[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_floats[place] = max(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    float found = spyi_extreme_floats[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    "",
+    "public double spyi_team_max(double value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_doubles[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_doubles[place] = max(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    double found = spyi_extreme_doubles[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    NULL
+};
+
 // >>slang/slangpy_print.slang -------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_print[] = {
@@ -6998,6 +7354,2159 @@ static const char *const spyi_slang_print[] = {
     NULL
 };
 
+// >>slang/mlp_batch.slang -----------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_batch[] = {
+    "// The batch engine of multi-layer perceptrons, CUDA only: a call whose whole body is a small network runs as one kernel",
+    "// that keeps all activations on the chip. slangpy.mlp (Python) dispatches these functions; any program can, by spy_dispatch().",
+    "//",
+    "// The interface between a network and the engine. A network has mlp_depth >= 1 hidden layers of mlp_width (32, 64, 128)",
+    "// and a layer of up to 8 outputs. Its parameters are one float32 tensor, as those of mlp.slang's MLP: of each layer",
+    "// the weights, row-major (inputs, outputs), then the biases. The constants below say which network it is; they are set as",
+    "// spy_call_options.constants and become the arguments of C++ templates. One training step is",
+    "//",
+    "//     mlp_gradient    forward, loss, backward: each block leaves one row of partial sums, without atomics",
+    "//     mlp_update      sums the rows in a fixed order, moves the parameters, and writes the weights as the kernels read them",
+    "//",
+    "// and mlp_pack writes these weights (the *image*) from parameters that came from elsewhere. All are [CudaKernel]s, with",
+    "// persistent grids: the number of groups is the caller's choice, thread_group_size is 32 * mlp_warps (256 for mlp_update and",
+    "// mlp_pack), shared_bytes is the sum that mlp_shared_bytes() of python/slangpy/mlp_batch.py shows. x are rows of half or",
+    "// float32 without gaps; its base must be aligned to 16 bytes. Any number of rows is good, the last tile may be incomplete.",
+    "//",
+    "// Two engines. mlp_engine 1: Hopper's wgmma (sm_90a), four warps and 64 rows at a time. mlp_engine 0: mma.sync, from sm_80",
+    "// on, a warp and 32 rows at a time. Both read one image: rows of each layer's weights in slabs of 64 or 128 bytes, their",
+    "// 16-byte chunks swizzled as wgmma's descriptors and ldmatrix want them. The first layer stands there twice, once with its",
+    "// columns permuted so that a 16-byte load of x is a lane's part of two fragments.",
+    "//",
+    "// The code is CUDA's: Slang emits calls of it. tests/mlp/emulate.cpp runs it on a CPU, with the instructions that stand",
+    "// between \"instructions\" and \"what both engines share\" written in C++. Facts behind it: fp32 sums; ReLU and packing are one",
+    "// instruction; training keeps all weight gradients in registers over all tiles.",
+    "// - Slang crashes on $G0 of an int in __intrinsic_asm; an argument that is a constant arrives as int(64), which can be a template's.",
+    "// - ptxas 13.0 merged what was kept of layers that shared one array of sums: each layer has its own.",
+    "module mlp_batch;",
+    "",
+    "public extern static const int mlp_width = 64;",
+    "public extern static const int mlp_depth = 3;",
+    "public extern static const int mlp_inputs = 64; // at most mlp_width",
+    "public extern static const int mlp_outputs = 8; // at most 8",
+    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh",
+    "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients",
+    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x",
+    "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma",
+    "public extern static const int mlp_warps = 4; // of a group",
+    "public extern static const int mlp_kernel = 0; // 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4 mlp_gradient_rest: the others do nothing",
+    "",
+    "void needs()",
+    "{",
+    "    __requirePrelude(R\"(",
+    "// ---- sizes -----------------------------------------------------------------------------------------------",
+    "#define MLP_D __device__ __forceinline__",
+    "namespace spy_mlp {",
+    "typedef unsigned u32;",
+    "typedef unsigned long long u64;",
+    "",
+    "// Position of a network's parts. FLAGS: 1 bfloat16 instead of half, 2 biases, 4 x, outputs and targets are",
+    "// float32, 8 gradient of x.",
+    "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {",
+    "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;",
+    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0;",
+    "    static constexpr int KS = W / 16;                       // steps of 16 along k",
+    "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // bytes of a row of a slab",
+    "    static constexpr int SWE = SWB / 2;                     // elements of such a row",
+    "    static constexpr int CH = SWB / 16;                     // 16-byte chunks of such a row",
+    "    static constexpr int LAYER = W * W * 2, LAST = 16 * W * 2; // bytes",
+    "    static constexpr int BIASES = BIAS ? D * W + 8 : 0;     // floats",
+    "    static constexpr int TURNED = (D + 1) * LAYER + LAST + BIASES * 4; // width 128: layer D - 2 with its rows permuted",
+    "    static constexpr int IMAGE = TURNED + (W == 128 && (D == 2 || D == 3) ? LAYER : 0);",
+    "    static constexpr int STAGED = D * LAYER + LAST + BIASES * 4;",
+    "    static constexpr int PBIAS = D * W * W + 8 * W;         // a row of partial sums: weights, biases, the loss",
+    "    static constexpr int PLOSS = PBIAS + (BIAS ? D * W + 8 : 0);",
+    "    static constexpr int PART = (PLOSS + 1 + 3) / 4 * 4;",
+    "};",
+    "// The chunk that a row of a slab has in the place of chunk 0.",
+    "template<class N> MLP_D u32 swz(u32 row) { return N::SWB == 128 ? row & 7 : (row >> 1) & 3; }",
+    "// k of the first layer is permuted so that a lane's 16-byte load of x is its part of two fragments.",
+    "MLP_D constexpr int perm(int p) { return p / 32 * 32 + p % 8 / 2 * 8 + p / 16 % 2 * 4 + p % 16 / 8 * 2 + p % 2; }",
+    "MLP_D constexpr int unperm(int q) { return q / 32 * 32 + q % 8 / 4 * 16 + q % 4 / 2 * 8 + q % 32 / 8 * 2 + q % 2; }",
+    "// Byte of element (n, k) in a layer's image of `rows` rows.",
+    "template<class N> MLP_D u32 place(int rows, int n, int k) {",
+    "    return (u32)(k / N::SWE * rows * N::SWB + n * N::SWB + (((u32)(k % N::SWE / 8) ^ swz<N>((u32)n)) << 4) + k % 8 * 2);",
+    "}",
+    "",
+    "// ---- instructions ----------------------------------------------------------------------------------------",
+    "#ifndef SPY_MLP_EMULATED",
+    "extern __shared__ __align__(1024) uint4 spy_mlp_shared[];",
+    "MLP_D u32 shared_base() { return (u32)__cvta_generic_to_shared(spy_mlp_shared); }",
+    "MLP_D int thread_x() { return (int)threadIdx.x; }",
+    "MLP_D int block_x() { return (int)blockIdx.x; }",
+    "MLP_D int blocks_x() { return (int)gridDim.x; }",
+    "MLP_D void block_sync() { __syncthreads(); }",
+    "MLP_D int uniform(int v) { return __shfl_sync(~0u, v, 0); }",
+    "MLP_D float lane_xor(float v, int mask) { return __shfl_xor_sync(~0u, v, mask); }",
+    "MLP_D uint4 lds16(u32 a) {",
+    "    uint4 v;",
+    "    asm volatile(\"ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");",
+    "    return v;",
+    "}",
+    "MLP_D void sts16(u32 a, uint4 v) { asm volatile(\"st.shared.v4.b32 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\"); }",
+    "MLP_D void sts4(u32 a, u32 v) { asm volatile(\"st.shared.b32 [%0], %1;\" ::\"r\"(a), \"r\"(v) : \"memory\"); }",
+    "MLP_D void sts2(u32 a, unsigned short v) { asm volatile(\"st.shared.b16 [%0], %1;\" ::\"r\"(a), \"h\"(v) : \"memory\"); }",
+    "MLP_D float lds_float(u32 a) {",
+    "    float v;",
+    "    asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(v) : \"r\"(a) : \"memory\");",
+    "    return v;",
+    "}",
+    "MLP_D float2 lds_float2(u32 a) {",
+    "    float2 v;",
+    "    asm volatile(\"ld.shared.v2.f32 {%0,%1}, [%2];\" : \"=f\"(v.x), \"=f\"(v.y) : \"r\"(a) : \"memory\");",
+    "    return v;",
+    "}",
+    "MLP_D uint4 ldsm4(u32 a) {",
+    "    uint4 v;",
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");",
+    "    return v;",
+    "}",
+    "MLP_D uint4 ldsm4t(u32 a) {",
+    "    uint4 v;",
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");",
+    "    return v;",
+    "}",
+    "MLP_D uint2 ldsm2t(u32 a) {",
+    "    uint2 v;",
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"r\"(a) : \"memory\");",
+    "    return v;",
+    "}",
+    "#if __CUDA_ARCH__ >= 900",
+    "#define MLP_STMATRIX 1",
+    "MLP_D void stsm4(u32 a, uint4 v) {",
+    "    asm volatile(\"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\");",
+    "}",
+    "#endif",
+    "MLP_D void copy_async(u32 to, const void *from, int bytes) { // fills 16 bytes, the last 16 - bytes with zeros",
+    "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" ::\"r\"(to), \"l\"(from), \"r\"(bytes) : \"memory\");",
+    "}",
+    "MLP_D void copy_commit() { asm volatile(\"cp.async.commit_group;\" ::: \"memory\"); }",
+    "MLP_D void copy_wait() { asm volatile(\"cp.async.wait_group 0;\" ::: \"memory\"); }",
+    "template<int THREADS> MLP_D void team_sync(int id) {",
+    "    if constexpr (THREADS == 32) __syncwarp();",
+    "    else asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(THREADS) : \"memory\");",
+    "}",
+    "template<bool BF> MLP_D u32 pack(float lo, float hi) {",
+    "    u32 d;",
+    "    if constexpr (BF) asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
+    "    else asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
+    "    return d;",
+    "}",
+    "template<bool BF> MLP_D u32 pack_relu(float lo, float hi) {",
+    "    u32 d;",
+    "    if constexpr (BF) asm(\"cvt.rn.relu.bf16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
+    "    else asm(\"cvt.rn.relu.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
+    "    return d;",
+    "}",
+    "// All bits of each half that is above zero; no half may be below.",
+    "template<bool BF> MLP_D u32 above_zero(u32 h) {",
+    "    u32 d;",
+    "    if constexpr (BF) asm(\"prmt.b32 %0, %1, 0, 0xBB99;\" : \"=r\"(d) : \"r\"(h + 0x7fff7fffu));",
+    "    else asm(\"{ .reg .b32 z; mov.b32 z, 0; set.gt.u32.f16x2 %0, %1, z; }\" : \"=r\"(d) : \"r\"(h));",
+    "    return d;",
+    "}",
+    "template<bool BF> MLP_D float widen(unsigned short h) {",
+    "    if constexpr (BF) return __uint_as_float((u32)h << 16);",
+    "    else {",
+    "        float f;",
+    "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));",
+    "        return f;",
+    "    }",
+    "}",
+    "template<bool BF> MLP_D void mma(float (&d)[4], uint4 a, u32 b0, u32 b1) {",
+    "    if constexpr (BF)",
+    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"",
+    "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.x), \"r\"(a.y), \"r\"(a.z), \"r\"(a.w), \"r\"(b0), \"r\"(b1));",
+    "    else",
+    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"",
+    "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.x), \"r\"(a.y), \"r\"(a.z), \"r\"(a.w), \"r\"(b0), \"r\"(b1));",
+    "}",
+    "// Hopper's instructions for four warps. A descriptor is the address of a matrix in shared memory.",
+    "#ifdef __CUDA_ARCH_FEAT_SM90_ALL",
+    "#define MLP_WGMMA 1",
+    "MLP_D void proxy_fence() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }",
+    "MLP_D void wg_fence() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }",
+    "MLP_D void wg_commit() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }",
+    "template<int N> MLP_D void wg_wait() { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(N) : \"memory\"); }",
+    "template<int N> MLP_D void hold(float (&d)[N]) {",
+    "#pragma unroll",
+    "    for (int i = 0; i < N; i++) asm volatile(\"\" : \"+f\"(d[i])::\"memory\");",
+    "}",
+    "#define MLP_P4 \"%0,%1,%2,%3\"",
+    "#define MLP_P16 MLP_P4 \",%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15\"",
+    "#define MLP_P32 MLP_P16 \",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31\"",
+    "#define MLP_P64 MLP_P32 \",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63\"",
+    "#define MLP_O4(i) \"+f\"(d[i]), \"+f\"(d[i + 1]), \"+f\"(d[i + 2]), \"+f\"(d[i + 3])",
+    "#define MLP_O16(i) MLP_O4(i), MLP_O4(i + 4), MLP_O4(i + 8), MLP_O4(i + 12)",
+    "#define MLP_O32(i) MLP_O16(i), MLP_O16(i + 16)",
+    "#define MLP_O64(i) MLP_O32(i), MLP_O32(i + 32)",
+    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\",
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
+    "        \"}, {%\" #a0 \",%\" #a1 \",%\" #a2 \",%\" #a3 \"}, %\" #a4 \", p, 1, 1, %\" #a6 \";\\n}\" : MLP_O##R(0) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(s), \"n\"(TB))",
+    "#define MLP_SS(T, N, R, a0, a1, a2, a3, a4) \\",
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a2 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
+    "        \"}, %\" #a0 \", %\" #a1 \", p, 1, 1, %\" #a3 \", %\" #a4 \";\\n}\" : MLP_O##R(0) : \"l\"(a), \"l\"(b), \"r\"(s), \"n\"(TA), \"n\"(TB))",
+    "#define MLP_WG(N, R, a0, a1, a2, a3, a4, a5, a6) \\",
+    "    template<bool BF, int TB> MLP_D void wg_rs(float (&d)[R], const u32 (&a)[4], u64 b, int s) { \\",
+    "        if constexpr (BF) MLP_RS(\"bf16.bf16\", N, R, a0, a1, a2, a3, a4, a5, a6); \\",
+    "        else MLP_RS(\"f16.f16\", N, R, a0, a1, a2, a3, a4, a5, a6); \\",
+    "    } \\",
+    "    template<bool BF, int TA, int TB> MLP_D void wg_ss(float (&d)[R], u64 a, u64 b, int s) { \\",
+    "        if constexpr (BF) MLP_SS(\"bf16.bf16\", N, R, a0, a1, a2, a3, a4); \\",
+    "        else MLP_SS(\"f16.f16\", N, R, a0, a1, a2, a3, a4); \\",
+    "    }",
+    "MLP_WG(8, 4, 4, 5, 6, 7, 8, 9, 10)",
+    "MLP_WG(32, 16, 16, 17, 18, 19, 20, 21, 22)",
+    "MLP_WG(64, 32, 32, 33, 34, 35, 36, 37, 38)",
+    "MLP_WG(128, 64, 64, 65, 66, 67, 68, 69, 70)",
+    "#endif",
+    "#endif",
+    "",
+    "// ---- what both engines share -----------------------------------------------------------------------------",
+    "struct Lane { // of a warp, as matrix instructions number its parts",
+    "    int lane, gid, t4;",
+    "    MLP_D Lane() : lane(thread_x() % 32), gid(lane / 4), t4(lane % 4) {}",
+    "};",
+    "MLP_D void stage(u32 to, const void *from, int bytes, int threads) {",
+    "#pragma unroll 4",
+    "    for (int i = thread_x(); i < bytes / 16; i += threads) copy_async(to + i * 16, (const char *)from + i * 16, 16);",
+    "}",
+    "// Eight elements of a row of x from chunk * 8 on; zeros where there are none.",
+    "template<class N> MLP_D uint4 load8(const void *x, int row, int rows, int chunk) {",
+    "    uint4 v = {0, 0, 0, 0};",
+    "    if (row >= rows || (N::I < N::W && chunk * 8 >= N::I)) return v;",
+    "    if constexpr (N::F32) {",
+    "        const float *f = (const float *)x + (size_t)row * N::I + chunk * 8;",
+    "        float e[8];",
+    "        if constexpr (N::I % 4 == 0) {",
+    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};",
+    "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);",
+    "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;",
+    "        } else",
+    "#pragma unroll",
+    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;",
+    "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};",
+    "    }",
+    "    if constexpr (N::I % 8 == 0) return ((const uint4 *)x)[(size_t)row * (N::I / 8) + chunk];",
+    "    const unsigned short *h = (const unsigned short *)x + (size_t)row * N::I + chunk * 8;",
+    "    u32 w[4] = {0, 0, 0, 0};",
+    "#pragma unroll",
+    "    for (int e = 0; e < 8; e++)",
+    "        if (chunk * 8 + e < N::I) w[e / 2] |= (u32)h[e] << (e % 2 * 16);",
+    "    v.x = w[0], v.y = w[1], v.z = w[2], v.w = w[3];",
+    "    return v;",
+    "}",
+    "template<class N> MLP_D float active(float v) {",
+    "    if constexpr (N::ACT == 2) return v > 0 ? v : 0.01f * v;",
+    "    else if constexpr (N::ACT == 3) return 1 / (1 + expf(-v));",
+    "    else if constexpr (N::ACT == 4) return tanhf(v);",
+    "    else return v;",
+    "}",
+    "template<class N> MLP_D float slope(float h) { // the derivative, by the activation's value",
+    "    if constexpr (N::ACT == 2) return h > 0 ? 1.f : 0.01f;",
+    "    else if constexpr (N::ACT == 3) return h * (1 - h);",
+    "    else if constexpr (N::ACT == 4) return 1 - h * h;",
+    "    else return 1;",
+    "}",
+    "template<class N> MLP_D u32 activate(float lo, float hi) {",
+    "    if constexpr (N::ACT == 1) return pack_relu<N::BF>(lo, hi);",
+    "    else return pack<N::BF>(active<N>(lo), active<N>(hi));",
+    "}",
+    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // gradients times the activations' derivatives",
+    "    if constexpr (N::ACT == 0) return pack<N::BF>(lo, hi);",
+    "    else if constexpr (N::ACT == 1) return pack<N::BF>(lo, hi) & above_zero<N::BF>(h);",
+    "    else return pack<N::BF>(lo * slope<N>(widen<N::BF>((unsigned short)h)), hi * slope<N>(widen<N::BF>((unsigned short)(h >> 16))));",
+    "}",
+    "// Two outputs of a row, columns c and c + 1.",
+    "template<class N> MLP_D void store2(void *y, int row, int rows, int c, float v0, float v1) {",
+    "    if (row >= rows) return;",
+    "    size_t at = (size_t)row * N::O + c;",
+    "    if constexpr (N::O == 8) {",
+    "        if constexpr (N::F32) *(float2 *)((float *)y + at) = float2{v0, v1};",
+    "        else *(u32 *)((unsigned short *)y + at) = pack<N::BF>(v0, v1);",
+    "    } else {",
+    "        u32 h = pack<N::BF>(v0, v1);",
+    "        if constexpr (N::F32) {",
+    "            if (c < N::O) ((float *)y)[at] = v0;",
+    "            if (c + 1 < N::O) ((float *)y)[at + 1] = v1;",
+    "        } else {",
+    "            if (c < N::O) ((unsigned short *)y)[at] = (unsigned short)h;",
+    "            if (c + 1 < N::O) ((unsigned short *)y)[at + 1] = (unsigned short)(h >> 16);",
+    "        }",
+    "    }",
+    "}",
+    "template<class N> MLP_D float2 load2(const void *t, int row, int rows, int c) {",
+    "    float2 v = {0, 0};",
+    "    if (row >= rows) return v;",
+    "    size_t at = (size_t)row * N::O + c;",
+    "    if constexpr (N::F32 && N::O == 8) return *(const float2 *)((const float *)t + at);",
+    "    if constexpr (N::F32) {",
+    "        if (c < N::O) v.x = ((const float *)t)[at];",
+    "        if (c + 1 < N::O) v.y = ((const float *)t)[at + 1];",
+    "        return v;",
+    "    }",
+    "    const unsigned short *h = (const unsigned short *)t + at;",
+    "    if constexpr (N::O == 8) {",
+    "        u32 w = *(const u32 *)h;",
+    "        v.x = widen<N::BF>((unsigned short)w), v.y = widen<N::BF>((unsigned short)(w >> 16));",
+    "    } else {",
+    "        if (c < N::O) v.x = widen<N::BF>(h[0]);",
+    "        if (c + 1 < N::O) v.y = widen<N::BF>(h[1]);",
+    "    }",
+    "    return v;",
+    "}",
+    "// The gradient of one output's loss, and the loss added to `sum`. LOSS: 0 (y - t)^2, 1 |y - t|, 2 (y - t)^2 / (y^2 + 0.01)",
+    "// whose divisor counts as a constant, 3 Huber's with delta 1, 4 t is the gradient itself.",
+    "template<class N> MLP_D float lose(float y, float t, float up, float &sum) {",
+    "    if constexpr (N::LOSS == 4) return t * up;",
+    "    float e = y - t, g = 2 * e, v = e * e;",
+    "    if constexpr (N::LOSS == 1) v = fabsf(e), g = e > 0 ? 1.f : e < 0 ? -1.f : 0.f;",
+    "    if constexpr (N::LOSS == 2) {",
+    "        float d = 1 / (y * y + 0.01f);",
+    "        v *= d, g *= d;",
+    "    }",
+    "    if constexpr (N::LOSS == 3) {",
+    "        float a = fabsf(e);",
+    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;",
+    "        g = a <= 1 ? e : e > 0 ? 1.f : -1.f;",
+    "    }",
+    "    sum += v;",
+    "    return g * up;",
+    "}",
+    "// As lose(), of two outputs; none of rows and columns that are padding.",
+    "template<class N> MLP_D void lose2(float &o0, float &o1, float2 t, int row, int rows, int c, float up, float &sum) {",
+    "    if (row >= rows) {",
+    "        o0 = o1 = 0;",
+    "        return;",
+    "    }",
+    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;",
+    "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;",
+    "}",
+    "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {",
+    "    if (row >= rows) return;",
+    "    float *p = dx + (size_t)row * N::I + c;",
+    "    if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};",
+    "    else {",
+    "        if (c < N::I) p[0] = v0;",
+    "        if (c + 1 < N::I) p[1] = v1;",
+    "    }",
+    "}",
+    "// Adds what the threads have of the outputs' biases and of the loss: one sum a block, always in the same order. `s` is",
+    "// shared memory for 9 floats a warp.",
+    "template<class N, int WARPS> MLP_D void sum_tail(u32 s, float b0, float b1, float loss, float *row) {",
+    "    Lane l;",
+    "#pragma unroll",
+    "    for (int m = 16; m >= 4; m /= 2) b0 += lane_xor(b0, m), b1 += lane_xor(b1, m);",
+    "#pragma unroll",
+    "    for (int m = 16; m; m /= 2) loss += lane_xor(loss, m);",
+    "    u32 at = s + thread_x() / 32 * 36;",
+    "    if (l.gid == 0) {",
+    "        sts4(at + l.t4 * 8, __float_as_uint(b0));",
+    "        sts4(at + l.t4 * 8 + 4, __float_as_uint(b1));",
+    "        if (l.t4 == 0) sts4(at + 32, __float_as_uint(loss));",
+    "    }",
+    "    block_sync();",
+    "    if (thread_x() < 9) {",
+    "        float v = 0;",
+    "        for (int i = 0; i < WARPS; i++) v += lds_float(s + i * 36 + thread_x() * 4);",
+    "        if (thread_x() == 8) row[N::PLOSS] = v;",
+    "        else if (N::BIAS) row[N::PBIAS + N::D * N::W + thread_x()] = v;",
+    "    }",
+    "}",
+    "",
+    "// ---- wgmma: warpgroups of 64 rows ------------------------------------------------------------------------",
+    "#ifdef MLP_WGMMA",
+    "MLP_D u64 descriptor(u32 address, u32 leading, u32 stride, u32 swizzle) {",
+    "    return (u64)((address & 0x3FFFF) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | (u64)swizzle << 62;",
+    "}",
+    "template<class N> MLP_D void set_bias(float (&acc)[N::W / 2], u32 bias, int t4) {",
+    "#pragma unroll",
+    "    for (int i = 0; i < N::W / 2; i += 4) {",
+    "        float2 b = lds_float2(bias + (i * 2 + t4 * 2) * 4);",
+    "        acc[i] = acc[i + 2] = b.x, acc[i + 1] = acc[i + 3] = b.y;",
+    "    }",
+    "}",
+    "template<class N, int WGS> MLP_D void wg_forward(const void *image, const void *x, void *y, int rows) {",
+    "    constexpr int W = N::W, D = N::D, KS = N::KS;",
+    "    Lane l;",
+    "    const int wg = uniform(thread_x() / 128), warp = thread_x() % 128 / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;",
+    "    const u32 s = shared_base();",
+    "    stage(s, image, N::LAYER, WGS * 128);",
+    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WGS * 128);",
+    "    copy_commit();",
+    "    const u64 d0 = descriptor(s, 16, 8 * N::SWB, N::SWB == 128 ? 1 : 2);",
+    "    int tile = block_x() * WGS + wg;",
+    "    uint4 p[KS];",
+    "    auto load = [&](int t) {",
+    "        if (t >= tiles) return;",
+    "        const int row = t * 64 + warp * 16 + l.gid;",
+    "#pragma unroll",
+    "        for (int c = 0; c < KS / 2; c++) p[2 * c] = load8<N>(x, row, rows, c * 4 + l.t4), p[2 * c + 1] = load8<N>(x, row + 8, rows, c * 4 + l.t4);",
+    "    };",
+    "    load(tile);",
+    "    copy_wait();",
+    "    proxy_fence();",
+    "    block_sync();",
+    "    for (; tile < tiles; tile += stride) {",
+    "        u32 a[KS][4];",
+    "#pragma unroll",
+    "        for (int c = 0; c < KS / 2; c++) {",
+    "            uint4 u = p[2 * c], v = p[2 * c + 1];",
+    "            a[2 * c][0] = u.x, a[2 * c][1] = v.x, a[2 * c][2] = u.y, a[2 * c][3] = v.y;",
+    "            a[2 * c + 1][0] = u.z, a[2 * c + 1][1] = v.z, a[2 * c + 1][2] = u.w, a[2 * c + 1][3] = v.w;",
+    "        }",
+    "        load(tile + stride);",
+    "        float acc[W / 2];",
+    "#pragma unroll",
+    "        for (int layer = 0; layer < D; layer++) {",
+    "            if constexpr (N::BIAS) set_bias<N>(acc, s + D * N::LAYER + N::LAST + layer * W * 4, l.t4);",
+    "            wg_fence();",
+    "#pragma unroll",
+    "            for (int k = 0; k < KS; k++)",
+    "                wg_rs<N::BF, 0>(acc, a[k], d0 + layer * N::LAYER / 16 + k * 16 / N::SWE * (W * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);",
+    "            wg_commit(), wg_wait<0>(), hold(acc);",
+    "#pragma unroll",
+    "            for (int k = 0; k < KS; k++)",
+    "#pragma unroll",
+    "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);",
+    "        }",
+    "        float o[4];",
+    "        if constexpr (N::BIAS) {",
+    "            float2 b = lds_float2(s + D * N::LAYER + N::LAST + (D * W + l.t4 * 2) * 4);",
+    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;",
+    "        }",
+    "        wg_fence();",
+    "#pragma unroll",
+    "        for (int k = 0; k < KS; k++)",
+    "            wg_rs<N::BF, 0>(o, a[k], d0 + D * N::LAYER / 16 + k * 16 / N::SWE * (16 * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);",
+    "        wg_commit(), wg_wait<0>(), hold(o);",
+    "        const int row = tile * 64 + warp * 16 + l.gid;",
+    "        store2<N>(y, row, rows, l.t4 * 2, o[0], o[1]);",
+    "        store2<N>(y, row + 8, rows, l.t4 * 2, o[2], o[3]);",
+    "    }",
+    "}",
+    "",
+    "// The gradient at width 64. A warpgroup's memory: x twice (the next tile's is copied meanwhile), the activations, one",
+    "// buffer more for gradients, the outputs' gradients; then a block's ones, by which biases are summed.",
+    "template<class N, int WGS> MLP_D void wg_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
+    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + 1024, WEIGHTS = N::STAGED;",
+    "    constexpr int WEIGHTS_ROOM = (WEIGHTS + 1023) / 1024 * 1024;",
+    "    static_assert(N::W == 64, \"\");",
+    "    Lane l;",
+    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;",
+    "    const u32 sw = shared_base(), sb = sw + WEIGHTS_ROOM + wg * GROUP, ones = sw + WEIGHTS_ROOM + WGS * GROUP;",
+    "    const u32 sX = sb, sH = sb + BUFFER, sG = sb + (D + 2) * BUFFER, sGo = sb + (D + 3) * BUFFER; // H of layer i (from 1): sH + i * BUFFER",
+    "    const u32 biases = sw + D * N::LAYER + N::LAST;",
+    "    stage(sw, (const char *)image + N::LAYER, WEIGHTS, WGS * 128);",
+    "    copy_commit();",
+    "    if (N::BIAS)",
+    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);",
+    "    const u64 dK = descriptor(0, 16, 1024, 1);             // 128-byte swizzle, along k and along rows alike",
+    "    const u64 dI = descriptor(0, 128, 128, 0);             // no swizzle",
+    "    const u64 dW = dK + (sw >> 4), dG = dK + (sG >> 4), dGo = dI + (sGo >> 4), dOnes = dI + (ones >> 4);",
+    "    const u32 mrow = (warp * 16 + (l.lane & 15)) * 128, mx = ((l.lane >> 4) ^ (l.lane & 7)) << 4; // for ldmatrix and stmatrix",
+    "    float w[D][32], wo[4], wb[D][4], b0 = 0, b1 = 0, loss = 0;",
+    "#pragma unroll",
+    "    for (int j = 0; j < D; j++) {",
+    "#pragma unroll",
+    "        for (int i = 0; i < 32; i++) w[j][i] = 0;",
+    "#pragma unroll",
+    "        for (int i = 0; i < 4; i++) wb[j][i] = 0;",
+    "    }",
+    "#pragma unroll",
+    "    for (int i = 0; i < 4; i++) wo[i] = 0;",
+    "    auto fetch = [&](int tile, u32 to) {",
+    "#pragma unroll",
+    "        for (int i = 0; i < 4; i++) {",
+    "            const int c = wt + i * 128, r = c / 8, row = tile * 64 + r;",
+    "            const u32 at = to + r * 128 + (((c & 7) ^ (r & 7)) << 4);",
+    "            if constexpr (N::I % 8 == 0 && !N::F32) {",
+    "                const bool some = row < rows && (N::I == 64 || (c & 7) * 8 < N::I);",
+    "                copy_async(at, some ? (const char *)x + ((size_t)row * N::I + (c & 7) * 8) * 2 : (const char *)x, some ? 16 : 0);",
+    "            } else sts16(at, load8<N>(x, row, rows, c & 7));",
+    "        }",
+    "        copy_commit();",
+    "    };",
+    "    int tile = block_x() * WGS + wg, buffer = 0;",
+    "    if (tile < tiles) fetch(tile, sX);",
+    "    copy_wait();",
+    "    proxy_fence();",
+    "    block_sync();",
+    "    for (; tile < tiles; tile += stride, buffer ^= 1) {",
+    "        const u32 cX = sX + buffer * BUFFER;",
+    "        const u64 dX = dK + (cX >> 4);",
+    "        const int row = tile * 64 + warp * 16 + l.gid;",
+    "        copy_wait();",
+    "        proxy_fence(), team_sync<128>(1 + wg);",
+    "        if (tile + stride < tiles) fetch(tile + stride, sX + (buffer ^ 1) * BUFFER);",
+    "        u32 a[4][4];",
+    "#pragma unroll",
+    "        for (int layer = 0; layer < D; layer++) {",
+    "            float acc[32]; // one for each layer: ptxas 13.0 has merged what it keeps of layers that share one",
+    "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 256, l.t4);",
+    "            wg_fence();",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++) {",
+    "                if (layer == 0) wg_ss<N::BF, 0, 0>(acc, dX + 2 * k, dW + 2 * k, N::BIAS || k > 0);",
+    "                else wg_rs<N::BF, 0>(acc, a[k], dW + layer * 512 + 2 * k, N::BIAS || k > 0);",
+    "            }",
+    "            wg_commit(), wg_wait<0>(), hold(acc);",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++) {",
+    "#pragma unroll",
+    "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);",
+    "                stsm4(sH + (layer + 1) * BUFFER + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});",
+    "            }",
+    "        }",
+    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);",
+    "        float o[4];",
+    "        if constexpr (N::BIAS) {",
+    "            float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);",
+    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;",
+    "        }",
+    "        wg_fence();",
+    "#pragma unroll",
+    "        for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);",
+    "        wg_commit(), wg_wait<0>(), hold(o);",
+    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);",
+    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);",
+    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];",
+    "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};",
+    "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);",
+    "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);",
+    "        proxy_fence(), team_sync<128>(1 + wg);",
+    "        float back[32];",
+    "        wg_fence();",
+    "        wg_rs<N::BF, 1>(back, g, dW + D * 512, 0);",
+    "        wg_commit();",
+    "#pragma unroll",
+    "        for (int k = 0; k < 4; k++) wg_ss<N::BF, 1, 1>(wo, dK + ((sH + D * BUFFER) >> 4) + 128 * k, dGo + 16 * k, 1);",
+    "        wg_commit(), wg_wait<1>(), hold(back);",
+    "        // Gradients go to the buffer beyond the activations, then to that of the last layer, in turn.",
+    "        auto mask_store = [&](u32 h, u32 to) {",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++) {",
+    "                uint4 m = ldsm4(h + mrow + (mx ^ (k << 5)));",
+    "                const u32 q[4] = {m.x, m.y, m.z, m.w};",
+    "#pragma unroll",
+    "                for (int i = 0; i < 4; i++) a[k][i] = masked<N>(back[8 * k + 2 * i], back[8 * k + 2 * i + 1], q[i]);",
+    "                stsm4(to + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});",
+    "            }",
+    "        };",
+    "        mask_store(sH + D * BUFFER, sG);",
+    "        wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);",
+    "#pragma unroll",
+    "        for (int layer = D - 1; layer >= 0; layer--) {",
+    "            const bool odd = (D - 1 - layer) % 2;",
+    "            const u64 from = odd ? dK + ((sH + D * BUFFER) >> 4) : dG;",
+    "            wg_fence();",
+    "            if (layer > 0 || N::DX) {",
+    "#pragma unroll",
+    "                for (int k = 0; k < 4; k++) wg_rs<N::BF, 1>(back, a[k], dW + layer * 512 + 128 * k, k > 0);",
+    "                wg_commit();",
+    "            }",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++) {",
+    "                wg_ss<N::BF, 1, 1>(w[layer], from + 128 * k, layer ? dK + ((sH + layer * BUFFER) >> 4) + 128 * k : dX + 128 * k, 1);",
+    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb[layer], from + 128 * k, dOnes + 16 * k, 1);",
+    "            }",
+    "            wg_commit();",
+    "            if (layer > 0) {",
+    "                wg_wait<1>(), hold(back);",
+    "                mask_store(sH + layer * BUFFER, odd ? sG : sH + D * BUFFER);",
+    "                wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);",
+    "            } else if (N::DX) {",
+    "                wg_wait<1>(), hold(back);",
+    "#pragma unroll",
+    "                for (int i = 0; i < 32; i += 4) {",
+    "                    store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, back[i] * dx_scale, back[i + 1] * dx_scale);",
+    "                    store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, back[i + 2] * dx_scale, back[i + 3] * dx_scale);",
+    "                }",
+    "            }",
+    "        }",
+    "        wg_wait<0>();",
+    "    }",
+    "#pragma unroll",
+    "    for (int j = 0; j < D; j++) {",
+    "        hold(w[j]);",
+    "        if (N::BIAS) hold(wb[j]);",
+    "    }",
+    "    hold(wo);",
+    "    // Sums over the warpgroups through shared memory, then one row of partial sums for each block.",
+    "    block_sync();",
+    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // in the registers' own order: no bank conflicts",
+    "#pragma unroll",
+    "    for (int g = 1; g < WGS; g++) {",
+    "        if (wg == g) {",
+    "#pragma unroll",
+    "            for (int j = 0; j < D; j++) {",
+    "#pragma unroll",
+    "                for (int i = 0; i < 8; i++)",
+    "                    sts16(r + (j * 9 + i) * 2048, uint4{__float_as_uint(w[j][4 * i]), __float_as_uint(w[j][4 * i + 1]), __float_as_uint(w[j][4 * i + 2]), __float_as_uint(w[j][4 * i + 3])});",
+    "                if (N::BIAS) sts16(r + (j * 9 + 8) * 2048, uint4{__float_as_uint(wb[j][0]), __float_as_uint(wb[j][1]), __float_as_uint(wb[j][2]), __float_as_uint(wb[j][3])});",
+    "            }",
+    "            sts16(r + D * 9 * 2048, uint4{__float_as_uint(wo[0]), __float_as_uint(wo[1]), __float_as_uint(wo[2]), __float_as_uint(wo[3])});",
+    "        }",
+    "        block_sync();",
+    "        if (wg == 0) {",
+    "            auto add = [&](float *d, u32 at) {",
+    "                uint4 v = lds16(at);",
+    "                d[0] += __uint_as_float(v.x), d[1] += __uint_as_float(v.y), d[2] += __uint_as_float(v.z), d[3] += __uint_as_float(v.w);",
+    "            };",
+    "#pragma unroll",
+    "            for (int j = 0; j < D; j++) {",
+    "#pragma unroll",
+    "                for (int i = 0; i < 8; i++) add(&w[j][4 * i], r + (j * 9 + i) * 2048);",
+    "                if (N::BIAS) add(wb[j], r + (j * 9 + 8) * 2048);",
+    "            }",
+    "            add(wo, r + D * 9 * 2048);",
+    "        }",
+    "        block_sync();",
+    "    }",
+    "    float *out = part + (size_t)block_x() * N::PART;",
+    "    if (wg == 0) {",
+    "#pragma unroll",
+    "        for (int i = 0; i < 32; i += 2) {",
+    "            const int e = (warp * 16 + l.gid + (i & 2) * 4) * 64 + i / 4 * 8 + l.t4 * 2;",
+    "#pragma unroll",
+    "            for (int j = 0; j < D; j++) *(float2 *)(out + j * 4096 + e) = float2{w[j][i], w[j][i + 1]};",
+    "        }",
+    "#pragma unroll",
+    "        for (int i = 0; i < 4; i++) out[D * 4096 + (l.t4 * 2 + (i & 1)) * 64 + warp * 16 + l.gid + (i & 2) * 4] = wo[i];",
+    "        if (N::BIAS && l.t4 == 0)",
+    "#pragma unroll",
+    "            for (int j = 0; j < D; j++) {",
+    "                out[N::PBIAS + j * 64 + warp * 16 + l.gid] = wb[j][0];",
+    "                out[N::PBIAS + j * 64 + warp * 16 + l.gid + 8] = wb[j][2];",
+    "            }",
+    "    }",
+    "    sum_tail<N, WGS * 4>(sw, b0, b1, loss, out);",
+    "}",
+    "",
+    "// The gradient at width 128, in two kernels, since three 128 x 128 sums of a block do not fit one multiprocessor's registers",
+    "// beside the work. wide_gradient: forward, loss, the last two layers' gradients; what goes on to the layer below it",
+    "// leaves in memory (`between`, half, features permuted by perm()). wide_rest: the first layers, of which it computes",
+    "// the first activations again. Two warpgroups of 64 rows; each sums 64 rows of each weight gradient over both.",
+    "template<class N> struct Wide {",
+    "    u32 mrow, mx;",
+    "    MLP_D Wide(int warp, int lane) : mrow((warp * 16 + (lane & 15)) * 128), mx(((lane >> 4) ^ (lane & 7)) << 4) {}",
+    "    MLP_D u32 at(u32 buffer, int k) const { return buffer + (k >> 2) * 8192 + mrow + (mx ^ ((k & 3) << 5)); }",
+    "    MLP_D void store(const u32 (&a)[8][4], u32 buffer) const {",
+    "#pragma unroll",
+    "        for (int k = 0; k < 8; k++) stsm4(at(buffer, k), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});",
+    "    }",
+    "    MLP_D void mask(const float (&acc)[64], u32 (&a)[8][4], u32 h) const {",
+    "#pragma unroll",
+    "        for (int k = 0; k < 8; k++) {",
+    "            uint4 m = ldsm4(at(h, k));",
+    "            const u32 q[4] = {m.x, m.y, m.z, m.w};",
+    "#pragma unroll",
+    "            for (int i = 0; i < 4; i++) a[k][i] = masked<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1], q[i]);",
+    "        }",
+    "    }",
+    "    // 64 rows of 128 elements to two slabs of 64; zeros beyond the rows and the columns.",
+    "    template<int COLUMNS, bool HALF> static MLP_D void fetch(u32 to, const void *x, int first, int rows, int wt) {",
+    "#pragma unroll",
+    "        for (int i = 0; i < 8; i++) {",
+    "            const int c = wt + i * 128, r = c / 16, h = c % 16, row = first + r;",
+    "            const u32 place = to + (h >> 3) * 8192 + r * 128 + (((h & 7) ^ (r & 7)) << 4);",
+    "            if constexpr (HALF && COLUMNS % 8 == 0) {",
+    "                const bool some = row < rows && (COLUMNS == 128 || h * 8 < COLUMNS);",
+    "                copy_async(place, some ? (const char *)x + ((size_t)row * COLUMNS + h * 8) * 2 : (const char *)x, some ? 16 : 0);",
+    "            } else sts16(place, load8<N>(x, row, rows, h));",
+    "        }",
+    "    }",
+    "};",
+    "template<class N> MLP_D void activate_all(const float (&acc)[64], u32 (&a)[8][4]) {",
+    "#pragma unroll",
+    "    for (int k = 0; k < 8; k++)",
+    "#pragma unroll",
+    "        for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);",
+    "}",
+    "template<class N> MLP_D void fill_ones(u32 to, int threads) {",
+    "    if (N::BIAS)",
+    "        for (int i = thread_x(); i < 256; i += threads) sts4(to + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);",
+    "}",
+    "template<class N> MLP_D void wide_gradient(const void *image, const void *x, const void *t, float *part, void *between, int rows, float up) {",
+    "    constexpr int D = N::D, GROUP = 3 * 16384 + 1024, ROOM = (N::STAGED + 1023) / 1024 * 1024;",
+    "    static_assert(N::W == 128 && (D == 2 || D == 3), \"\");",
+    "    Lane l;",
+    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;",
+    "    const u32 sw = shared_base(), s0 = sw + ROOM, sb = s0 + wg * GROUP, sX = sb, sH = sb + 16384, sL = sb + 32768, sGo = sb + 49152, ones = s0 + 2 * GROUP;",
+    "    const u32 biases = sw + D * N::LAYER + N::LAST;",
+    "    stage(sw, (const char *)image + N::LAYER, N::STAGED, 256);",
+    "    fill_ones<N>(ones, 256);",
+    "    const u64 dK = descriptor(0, 16, 1024, 1), dM = descriptor(0, 8192, 1024, 1), dWm = descriptor(0, 16384, 1024, 1), dLm = descriptor(0, 2048, 1024, 1), dI = descriptor(0, 128, 128, 0);",
+    "    const u64 weights = sw >> 4;",
+    "    const Wide<N> wide(warp, l.lane);",
+    "    float w[64], wo[4], wb[4], b0 = 0, b1 = 0, loss = 0;",
+    "#pragma unroll",
+    "    for (int i = 0; i < 64; i++) w[i] = 0;",
+    "#pragma unroll",
+    "    for (int i = 0; i < 4; i++) wo[i] = wb[i] = 0;",
+    "    int tile = block_x();",
+    "    if (tile < tiles) wide.template fetch<N::I, !N::F32>(sX, x, tile * 128 + wg * 64, rows, wt);",
+    "    copy_commit();",
+    "    for (; tile < tiles; tile += blocks_x()) {",
+    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;",
+    "        copy_wait(), proxy_fence(), block_sync();",
+    "        u32 a[8][4];",
+    "#pragma unroll",
+    "        for (int layer = 0; layer < D; layer++) {",
+    "            float acc[64];",
+    "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 512, l.t4);",
+    "            wg_fence();",
+    "#pragma unroll",
+    "            for (int k = 0; k < 8; k++) {",
+    "                const u64 b = dK + weights + layer * 2048 + (k >> 2) * 1024 + (k & 3) * 2;",
+    "                if (layer == 0) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, b, N::BIAS || k > 0);",
+    "                else wg_rs<N::BF, 0>(acc, a[k], b, N::BIAS || k > 0);",
+    "            }",
+    "            wg_commit(), wg_wait<0>(), hold(acc);",
+    "            if (layer == 0) {",
+    "                team_sync<128>(1 + wg);",
+    "                if (tile + blocks_x() < tiles) wide.template fetch<N::I, !N::F32>(sX, x, (tile + blocks_x()) * 128 + wg * 64, rows, wt);",
+    "                copy_commit();",
+    "            }",
+    "            activate_all<N>(acc, a);",
+    "            if (layer >= D - 2) wide.store(a, layer == D - 1 ? sL : sH);",
+    "        }",
+    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);",
+    "        float o[4];",
+    "        if constexpr (N::BIAS) {",
+    "            float2 b = lds_float2(biases + (D * 128 + l.t4 * 2) * 4);",
+    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;",
+    "        }",
+    "        wg_fence();",
+    "#pragma unroll",
+    "        for (int k = 0; k < 8; k++) wg_rs<N::BF, 0>(o, a[k], dK + weights + D * 2048 + (k >> 2) * 128 + (k & 3) * 2, N::BIAS || k > 0);",
+    "        wg_commit(), wg_wait<0>(), hold(o);",
+    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);",
+    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);",
+    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];",
+    "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};",
+    "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);",
+    "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);",
+    "        proxy_fence(), block_sync();",
+    "        float back[64];",
+    "        wg_fence();",
+    "        wg_rs<N::BF, 1>(back, g, dLm + weights + D * 2048, 0);",
+    "        wg_commit();",
+    "#pragma unroll",
+    "        for (int j = 0; j < 2; j++)",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++)",
+    "                wg_ss<N::BF, 1, 1>(wo, dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k, dI + ((s0 + j * GROUP + 49152) >> 4) + 16 * k, 1);",
+    "        wg_commit(), wg_wait<1>(), hold(back);",
+    "        wide.mask(back, a, sL);",
+    "        wg_wait<0>(), block_sync();",
+    "        wide.store(a, sL);                                 // the gradient in the activations' place",
+    "        proxy_fence(), block_sync();",
+    "        float next[64];",
+    "        wg_fence();",
+    "#pragma unroll",
+    "        for (int k = 0; k < 8; k++) wg_rs<N::BF, 1>(next, a[k], dWm + weights + (D - 1) * 2048 + 128 * k, k > 0);",
+    "        wg_commit();",
+    "#pragma unroll",
+    "        for (int j = 0; j < 2; j++)",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++) {",
+    "                const u64 from = dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k;",
+    "                wg_ss<N::BF, 1, 1>(w, from, dM + ((s0 + j * GROUP + 16384) >> 4) + 128 * k, 1);",
+    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb, from, dI + (ones >> 4) + 16 * k, 1);",
+    "            }",
+    "        wg_commit(), wg_wait<1>(), hold(next);",
+    "        wide.mask(next, a, sH);",
+    "        uint4 *out = (uint4 *)between + (size_t)row * 16 + l.t4;",
+    "#pragma unroll",
+    "        for (int c = 0; c < 4; c++) {",
+    "            if (row < rows) out[c * 4] = uint4{a[2 * c][0], a[2 * c][2], a[2 * c + 1][0], a[2 * c + 1][2]};",
+    "            if (row + 8 < rows) out[c * 4 + 128] = uint4{a[2 * c][1], a[2 * c][3], a[2 * c + 1][1], a[2 * c + 1][3]};",
+    "        }",
+    "        wg_wait<0>();",
+    "    }",
+    "    hold(w), hold(wo);",
+    "    if (N::BIAS) hold(wb);",
+    "    copy_wait();",
+    "    block_sync();",
+    "    float *p = part + (size_t)block_x() * N::PART;",
+    "#pragma unroll",
+    "    for (int i = 0; i < 64; i += 2) *(float2 *)(p + (D - 1) * 16384 + (wg * 64 + warp * 16 + l.gid + (i & 2) * 4) * 128 + i / 4 * 8 + l.t4 * 2) = float2{w[i], w[i + 1]};",
+    "#pragma unroll",
+    "    for (int i = 0; i < 4; i++) p[D * 16384 + (l.t4 * 2 + (i & 1)) * 128 + wg * 64 + warp * 16 + l.gid + (i & 2) * 4] = wo[i];",
+    "    if (N::BIAS && l.t4 == 0) {",
+    "        p[N::PBIAS + (D - 1) * 128 + wg * 64 + warp * 16 + l.gid] = wb[0];",
+    "        p[N::PBIAS + (D - 1) * 128 + wg * 64 + warp * 16 + l.gid + 8] = wb[2];",
+    "    }",
+    "    sum_tail<N, 8>(sw, b0, b1, loss, p);",
+    "}",
+    "template<class N> MLP_D void wide_rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {",
+    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // a group's: x, gradients, both once more, the first activations",
+    "    Lane l;",
+    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;",
+    "    const u32 sw = shared_base(), s0 = sw + WEIGHTS, sb = s0 + wg * GROUP, sH = sb + 65536, ones = s0 + 2 * GROUP, biases = ones + 1024;",
+    "    stage(sw, (const char *)image + (D == 3 ? N::LAYER : N::TURNED), N::LAYER, 256);",
+    "    if (D == 3) stage(sw + N::LAYER, (const char *)image + N::TURNED, N::LAYER, 256);",
+    "    if (N::BIAS) stage(biases, (const char *)image + (D + 1) * N::LAYER + N::LAST, 512, 256);",
+    "    fill_ones<N>(ones, 256);",
+    "    const u64 dK = descriptor(0, 16, 1024, 1), dM = descriptor(0, 8192, 1024, 1), dWm = descriptor(0, 16384, 1024, 1), dOnes = descriptor(0, 128, 128, 0) + (ones >> 4);",
+    "    const Wide<N> wide(warp, l.lane);",
+    "    float w0[64], w1[64], wb0[4], wb1[4];",
+    "#pragma unroll",
+    "    for (int i = 0; i < 64; i++) w0[i] = w1[i] = 0;",
+    "#pragma unroll",
+    "    for (int i = 0; i < 4; i++) wb0[i] = wb1[i] = 0;",
+    "    int tile = block_x(), buffer = 0;",
+    "    auto fetch = [&](int t, int b) {",
+    "        wide.template fetch<N::I, !N::F32>(sb + b * 32768, x, t * 128 + wg * 64, rows, wt);",
+    "        wide.template fetch<128, true>(sb + b * 32768 + 16384, between, t * 128 + wg * 64, rows, wt);",
+    "    };",
+    "    if (tile < tiles) fetch(tile, 0);",
+    "    copy_commit();",
+    "    for (; tile < tiles; tile += blocks_x(), buffer ^= 1) {",
+    "        copy_wait(), proxy_fence(), block_sync();",
+    "        if (tile + blocks_x() < tiles) fetch(tile + blocks_x(), buffer ^ 1);",
+    "        copy_commit();",
+    "        const u32 sX = sb + buffer * 32768, sG = sX + 16384, aX = s0 + buffer * 32768, aG = aX + 16384;",
+    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;",
+    "        u32 a[8][4];",
+    "        if constexpr (D == 3) {",
+    "            float acc[64];",
+    "            if constexpr (N::BIAS) set_bias<N>(acc, biases, l.t4);",
+    "            wg_fence();",
+    "#pragma unroll",
+    "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, dK + (sw >> 4) + (k >> 2) * 1024 + (k & 3) * 2, N::BIAS || k > 0);",
+    "            wg_commit(), wg_wait<0>(), hold(acc);",
+    "            activate_all<N>(acc, a);",
+    "            wide.store(a, sH);",
+    "            proxy_fence(), block_sync();",
+    "            float back[64];",
+    "            wg_fence();",
+    "#pragma unroll",
+    "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 1>(back, dK + (sG >> 4) + (k >> 2) * 512 + (k & 3) * 2, dWm + ((sw + N::LAYER) >> 4) + 128 * k, k > 0);",
+    "            wg_commit();",
+    "#pragma unroll",
+    "            for (int j = 0; j < 2; j++)",
+    "#pragma unroll",
+    "                for (int k = 0; k < 4; k++) {",
+    "                    const u64 from = dK + ((aG + j * GROUP) >> 4) + wg * 512 + 128 * k;",
+    "                    wg_ss<N::BF, 1, 1>(w1, from, dM + ((s0 + j * GROUP + 65536) >> 4) + 128 * k, 1);",
+    "                    if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb1, from, dOnes + 16 * k, 1);",
+    "                }",
+    "            wg_commit(), wg_wait<1>(), hold(back);",
+    "            wide.mask(back, a, sH);",
+    "            wg_wait<0>(), block_sync();",
+    "            wide.store(a, sH);                             // the gradient in the activations' place",
+    "            proxy_fence(), block_sync();",
+    "        }",
+    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // the first layer's gradient, of both groups",
+    "        float down[64];",
+    "        wg_fence();",
+    "        if constexpr (N::DX) {",
+    "#pragma unroll",
+    "            for (int k = 0; k < 8; k++)",
+    "                wg_ss<N::BF, 0, 1>(down, dK + ((first + wg * GROUP) >> 4) + (k >> 2) * 512 + (k & 3) * 2, dWm + (sw >> 4) + 128 * k, k > 0);",
+    "            wg_commit();",
+    "        }",
+    "#pragma unroll",
+    "        for (int j = 0; j < 2; j++)",
+    "#pragma unroll",
+    "            for (int k = 0; k < 4; k++) {",
+    "                const u64 from = dK + ((first + j * GROUP) >> 4) + wg * 512 + 128 * k;",
+    "                wg_ss<N::BF, 1, 1>(w0, from, dM + ((aX + j * GROUP) >> 4) + 128 * k, 1);",
+    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb0, from, dOnes + 16 * k, 1);",
+    "            }",
+    "        wg_commit();",
+    "        if constexpr (N::DX) {",
+    "            wg_wait<1>(), hold(down);",
+    "#pragma unroll",
+    "            for (int i = 0; i < 64; i += 4) {",
+    "                store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, down[i] * dx_scale, down[i + 1] * dx_scale);",
+    "                store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, down[i + 2] * dx_scale, down[i + 3] * dx_scale);",
+    "            }",
+    "        }",
+    "        wg_wait<0>();",
+    "    }",
+    "    hold(w0), hold(w1);",
+    "    if (N::BIAS) hold(wb0), hold(wb1);",
+    "    float *p = part + (size_t)block_x() * N::PART;",
+    "#pragma unroll",
+    "    for (int i = 0; i < 64; i += 2) {",
+    "        const int m = wg * 64 + warp * 16 + l.gid + (i & 2) * 4, k = i / 4 * 8 + l.t4 * 2;",
+    "        *(float2 *)(p + (D == 3 ? m : unperm(m)) * 128 + k) = float2{w0[i], w0[i + 1]};",
+    "        if (D == 3) *(float2 *)(p + 16384 + unperm(m) * 128 + k) = float2{w1[i], w1[i + 1]};",
+    "    }",
+    "    if (N::BIAS && l.t4 == 0)",
+    "#pragma unroll",
+    "        for (int i = 0; i < 4; i += 2) {",
+    "            const int m = wg * 64 + warp * 16 + l.gid + i * 4;",
+    "            p[N::PBIAS + (D == 3 ? m : unperm(m))] = wb0[i];",
+    "            if (D == 3) p[N::PBIAS + 128 + unperm(m)] = wb1[i];",
+    "        }",
+    "}",
+    "#endif",
+    "",
+    "// ---- mma.sync: warps of 32 rows --------------------------------------------------------------------------",
+    "MLP_D void clear(float (&c)[8]) {",
+    "#pragma unroll",
+    "    for (int i = 0; i < 8; i++) c[i] = 0;",
+    "}",
+    "// 16 x 16 of sums, as two instructions: c[0..3] are columns 0 to 7, c[4..7] are 8 to 15.",
+    "template<bool BF> MLP_D void mma2(float (&c)[8], uint4 a, uint4 b) {",
+    "    float(&c0)[4] = *(float(*)[4]) & c[0], (&c1)[4] = *(float(*)[4]) & c[4];",
+    "    mma<BF>(c0, a, b.x, b.y);",
+    "    mma<BF>(c1, a, b.z, b.w);",
+    "}",
+    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }",
+    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }",
+    "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // zeros, or the biases of 16 columns",
+    "    if constexpr (N::BIAS) {",
+    "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);",
+    "        c[0] = c[2] = p.x, c[1] = c[3] = p.y, c[4] = c[6] = q.x, c[5] = c[7] = q.y;",
+    "    } else clear(c);",
+    "}",
+    "template<class N> MLP_D void start4(float (&c)[4], u32 bias, int t4) {",
+    "    c[0] = c[1] = c[2] = c[3] = 0;",
+    "    if constexpr (N::BIAS) {",
+    "        float2 p = lds_float2(bias + t4 * 8);",
+    "        c[0] = c[2] = p.x, c[1] = c[3] = p.y;",
+    "    }",
+    "}",
+    "// Where a lane reads matrices of the weights' image: B fragments along k, and transposed ones for the way back.",
+    "template<class N> struct Reader {",
+    "    u32 row, x, trow, tx, lrow, lx;",
+    "    MLP_D Reader(int lane) {",
+    "        const u32 n = (lane >> 4) * 8 + (lane & 7), m = lane & 15, o = lane & 7;",
+    "        row = n * N::SWB, x = (((lane >> 3) & 1) ^ swz<N>(n)) << 4;",
+    "        trow = m * N::SWB, tx = ((lane >> 4) ^ swz<N>(m)) << 4;",
+    "        lrow = o * N::SWB, lx = ((lane >> 3) ^ swz<N>(o)) << 4;",
+    "    }",
+    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // 16 of k, 16 columns",
+    "        return ldsm4(layer + kt * 2 / N::CH * (N::W * N::SWB) + nt * 16 * N::SWB + row + ((kt * 2 % N::CH << 4) ^ x));",
+    "    }",
+    "    MLP_D uint4 last(u32 layer, int kt) const { // the outputs' layer: 32 of k from an even kt on, 8 columns",
+    "        return ldsm4(layer + kt * 2 / N::CH * (16 * N::SWB) + lrow + ((kt * 2 % N::CH << 4) ^ lx));",
+    "    }",
+    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // 16 rows of the image as k",
+    "        return ldsm4t(layer + nt * 2 / N::CH * (rows * N::SWB) + kt * 16 * N::SWB + trow + ((nt * 2 % N::CH << 4) ^ tx));",
+    "    }",
+    "};",
+    "template<class N, int WARPS, int R> MLP_D void mma_forward(const void *image, const void *x, void *y, int rows) {",
+    "    constexpr int W = N::W, D = N::D, KS = N::KS, ROWS = R * 16;",
+    "    Lane l;",
+    "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST;",
+    "    stage(s, image, N::LAYER, WARPS * 32);",
+    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WARPS * 32);",
+    "    copy_commit(), copy_wait();",
+    "    block_sync();",
+    "    const Reader<N> read(l.lane);",
+    "    const int tiles = (rows + ROWS - 1) / ROWS;",
+    "    for (int tile = block_x() * WARPS + thread_x() / 32; tile < tiles; tile += blocks_x() * WARPS) {",
+    "        uint4 a[R][KS];",
+    "#pragma unroll",
+    "        for (int r = 0; r < R; r++)",
+    "#pragma unroll",
+    "            for (int c = 0; c < KS / 2; c++) {",
+    "                const int row = tile * ROWS + r * 16 + l.gid;",
+    "                uint4 u = load8<N>(x, row, rows, c * 4 + l.t4), v = load8<N>(x, row + 8, rows, c * 4 + l.t4);",
+    "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};",
+    "            }",
+    "#pragma unroll",
+    "        for (int layer = 0; layer < D; layer++) {",
+    "            uint4 n[R][KS];",
+    "#pragma unroll",
+    "            for (int nt = 0; nt < KS; nt++) {",
+    "                float c[R][8];",
+    "#pragma unroll",
+    "                for (int r = 0; r < R; r++) start8<N>(c[r], biases + (layer * W + nt * 16) * 4, l.t4);",
+    "#pragma unroll",
+    "                for (int k = 0; k < KS; k++) {",
+    "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);",
+    "#pragma unroll",
+    "                    for (int r = 0; r < R; r++) mma2<N::BF>(c[r], a[r][k], b);",
+    "                }",
+    "#pragma unroll",
+    "                for (int r = 0; r < R; r++) n[r][nt] = activate8<N>(c[r]);",
+    "            }",
+    "#pragma unroll",
+    "            for (int r = 0; r < R; r++)",
+    "#pragma unroll",
+    "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];",
+    "        }",
+    "        float o[R][4];",
+    "#pragma unroll",
+    "        for (int r = 0; r < R; r++) start4<N>(o[r], biases + D * W * 4, l.t4);",
+    "#pragma unroll",
+    "        for (int k = 0; k < KS; k += 2) {",
+    "            const uint4 b = read.last(s + D * N::LAYER, k);",
+    "#pragma unroll",
+    "            for (int r = 0; r < R; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);",
+    "        }",
+    "#pragma unroll",
+    "        for (int r = 0; r < R; r++) {",
+    "            const int row = tile * ROWS + r * 16 + l.gid;",
+    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);",
+    "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "// Where a lane reads and writes the rows of activations: a fragment of its own warp's rows, and transposed ones.",
+    "template<class N> struct Rows {",
+    "    u32 own, ownx, ta, tax, tb, tbx;",
+    "    MLP_D Rows(int lane, int warp) {",
+    "        const u32 n = (lane >> 4) * 8 + (lane & 7), m = lane & 15;",
+    "        own = (warp * 32 + m) * N::SWB, ownx = ((lane >> 4) ^ swz<N>(m)) << 4;",
+    "        ta = n * N::SWB, tax = (((lane >> 3) & 1) ^ swz<N>(n)) << 4;",
+    "        tb = m * N::SWB, tbx = ownx;",
+    "    }",
+    "    MLP_D u32 at(u32 buffer, int r, int kt) const { return buffer + own + r * 16 * N::SWB + ((kt * 32) ^ ownx); }",
+    "    MLP_D uint4 left(u32 buffer, int ks, int mt) const { return ldsm4t(buffer + ks * 16 * N::SWB + ta + ((mt * 32) ^ tax)); }",
+    "    MLP_D uint4 right(u32 buffer, int ks, int nt) const { return ldsm4t(buffer + ks * 16 * N::SWB + tb + ((nt * 32) ^ tbx)); }",
+    "};",
+    "template<class N> MLP_D void store_fragment(const Rows<N> &rows, u32 buffer, int warp, int r, int kt, uint4 v) {",
+    "#ifdef MLP_STMATRIX",
+    "    stsm4(rows.at(buffer, r, kt), v);",
+    "#else",
+    "    Lane l;",
+    "    const u32 row = warp * 32 + r * 16 + l.gid, q[4] = {v.x, v.y, v.z, v.w};",
+    "#pragma unroll",
+    "    for (int i = 0; i < 4; i++) {",
+    "        const u32 at = row + (i & 1) * 8;",
+    "        sts4(buffer + at * N::SWB + ((((u32)kt * 2 + (i >> 1)) ^ swz<N>(at)) << 4) + l.t4 * 4, q[i]);",
+    "    }",
+    "#endif",
+    "}",
+    "// The gradient at widths 32 and 64. A team of (W / 32)^2 warps takes 32 rows a warp; of each layer's weight gradient a",
+    "// warp has 32 x 32 in registers. A team's memory: x, the activations, one buffer more, the outputs' gradients.",
+    "template<class N, int TEAMS> MLP_D void mma_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
+    "    constexpr int W = N::W, D = N::D, KS = N::KS, T = W / 32 * (W / 32), ROWS = 32 * T, TPB = TEAMS * T * 32;",
+    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16, WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;",
+    "    constexpr int LT = KS / T > 0 ? KS / T : 1; // tiles of 16 features of the last layer's gradient for each warp",
+    "    static_assert(W == 32 || W == 64, \"\");",
+    "    Lane l;",
+    "    const int team = uniform(thread_x() / (T * 32)), warp = uniform(thread_x() % (T * 32) / 32);",
+    "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST, tb = s + WEIGHTS_ROOM + team * TEAM;",
+    "    stage(s, image, N::LAYER, TPB);",
+    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, TPB);",
+    "    copy_commit(), copy_wait();",
+    "    block_sync();",
+    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x is H of layer 0",
+    "    const Reader<N> read(l.lane);",
+    "    const Rows<N> at(l.lane, warp);",
+    "    const int wn = warp / (W / 32), wk = warp % (W / 32), tiles = (rows + ROWS - 1) / ROWS;",
+    "    float w[D][2][2][8], wo[LT][4], wb[D][2][4], b0 = 0, b1 = 0, loss = 0;",
+    "#pragma unroll",
+    "    for (int d = 0; d < D; d++)",
+    "#pragma unroll",
+    "        for (int i = 0; i < 2; i++) {",
+    "            clear(w[d][i][0]), clear(w[d][i][1]);",
+    "#pragma unroll",
+    "            for (int e = 0; e < 4; e++) wb[d][i][e] = 0;",
+    "        }",
+    "#pragma unroll",
+    "    for (int i = 0; i < LT; i++)",
+    "#pragma unroll",
+    "        for (int e = 0; e < 4; e++) wo[i][e] = 0;",
+    "    for (int tile = block_x() * TEAMS + team; tile < tiles; tile += blocks_x() * TEAMS) {",
+    "        const int first = tile * ROWS + warp * 32 + l.gid;",
+    "        uint4 a[2][KS];",
+    "#pragma unroll",
+    "        for (int r = 0; r < 2; r++)",
+    "#pragma unroll",
+    "            for (int c = 0; c < KS / 2; c++) {",
+    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);",
+    "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};",
+    "                store_fragment<N>(at, sH, warp, r, 2 * c, a[r][2 * c]);",
+    "                store_fragment<N>(at, sH, warp, r, 2 * c + 1, a[r][2 * c + 1]);",
+    "            }",
+    "#pragma unroll",
+    "        for (int layer = 0; layer < D; layer++) {",
+    "            uint4 n[2][KS];",
+    "#pragma unroll",
+    "            for (int nt = 0; nt < KS; nt++) {",
+    "                float c[2][8];",
+    "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);",
+    "#pragma unroll",
+    "                for (int k = 0; k < KS; k++) {",
+    "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);",
+    "                    mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);",
+    "                }",
+    "#pragma unroll",
+    "                for (int r = 0; r < 2; r++) {",
+    "                    n[r][nt] = activate8<N>(c[r]);",
+    "                    store_fragment<N>(at, sH + (layer + 1) * BUFFER, warp, r, nt, n[r][nt]);",
+    "                }",
+    "            }",
+    "#pragma unroll",
+    "            for (int r = 0; r < 2; r++)",
+    "#pragma unroll",
+    "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];",
+    "        }",
+    "        uint4 go[2];",
+    "        {",
+    "            float o[2][4];",
+    "            start4<N>(o[0], biases + D * W * 4, l.t4), start4<N>(o[1], biases + D * W * 4, l.t4);",
+    "#pragma unroll",
+    "            for (int k = 0; k < KS; k += 2) {",
+    "                const uint4 b = read.last(s + D * N::LAYER, k);",
+    "#pragma unroll",
+    "                for (int r = 0; r < 2; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);",
+    "            }",
+    "#pragma unroll",
+    "            for (int r = 0; r < 2; r++) {",
+    "                const int row = first + r * 16;",
+    "                const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);",
+    "                lose2<N>(o[r][0], o[r][1], t0, row, rows, l.t4 * 2, up, loss);",
+    "                lose2<N>(o[r][2], o[r][3], t1, row + 8, rows, l.t4 * 2, up, loss);",
+    "                if (N::BIAS) b0 += o[r][0] + o[r][2], b1 += o[r][1] + o[r][3];",
+    "                go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};",
+    "                sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);",
+    "                sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);",
+    "            }",
+    "        }",
+    "        team_sync<T * 32>(1 + team);",
+    "        if (warp * LT < KS)",
+    "            for (int ks = 0; ks < ROWS / 16; ks++) {",
+    "                const uint2 b = ldsm2t(sO + ks * 256 + (l.lane & 15) * 16);",
+    "#pragma unroll",
+    "                for (int i = 0; i < LT; i++) mma<N::BF>(wo[i], at.left(sH + D * BUFFER, ks, warp * LT + i), b.x, b.y);",
+    "            }",
+    "#pragma unroll",
+    "        for (int nt = 0; nt < KS; nt++) {",
+    "            const uint4 b = read.transposed(s + D * N::LAYER, 16, 0, nt);",
+    "#pragma unroll",
+    "            for (int r = 0; r < 2; r++) {",
+    "                float c[8];",
+    "                clear(c);",
+    "                mma2<N::BF>(c, go[r], b);",
+    "                a[r][nt] = masked8<N>(c, ldsm4(at.at(sH + D * BUFFER, r, nt)));",
+    "                store_fragment<N>(at, sG, warp, r, nt, a[r][nt]);",
+    "            }",
+    "        }",
+    "        team_sync<T * 32>(1 + team);",
+    "#pragma unroll",
+    "        for (int layer = D - 1; layer >= 0; layer--) {",
+    "            const bool odd = (D - 1 - layer) % 2;",
+    "            const u32 from = odd ? sH + D * BUFFER : sG, to = odd ? sG : sH + D * BUFFER, h = sH + layer * BUFFER;",
+    "            for (int ks = 0; ks < ROWS / 16; ks++) { // the weights' gradients, over the team's rows",
+    "                uint4 p[2], q[2];",
+    "#pragma unroll",
+    "                for (int i = 0; i < 2; i++) p[i] = at.left(from, ks, wn * 2 + i), q[i] = at.right(h, ks, wk * 2 + i);",
+    "#pragma unroll",
+    "                for (int i = 0; i < 2; i++) {",
+    "                    mma2<N::BF>(w[layer][i][0], p[i], q[0]), mma2<N::BF>(w[layer][i][1], p[i], q[1]);",
+    "                    if constexpr (N::BIAS) mma<N::BF>(wb[layer][i], p[i], N::BF ? 0x3f803f80u : 0x3c003c00u, N::BF ? 0x3f803f80u : 0x3c003c00u);",
+    "                }",
+    "            }",
+    "            if (layer > 0 || N::DX) {",
+    "                uint4 n[2][KS];",
+    "#pragma unroll",
+    "                for (int nt = 0; nt < KS; nt++) {",
+    "                    float c[2][8];",
+    "                    clear(c[0]), clear(c[1]);",
+    "#pragma unroll",
+    "                    for (int k = 0; k < KS; k++) {",
+    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);",
+    "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);",
+    "                    }",
+    "#pragma unroll",
+    "                    for (int r = 0; r < 2; r++) {",
+    "                        if (layer > 0) {",
+    "                            n[r][nt] = masked8<N>(c[r], ldsm4(at.at(h, r, nt)));",
+    "                            store_fragment<N>(at, to, warp, r, nt, n[r][nt]);",
+    "                        } else {",
+    "#pragma unroll",
+    "                            for (int e = 0; e < 8; e += 2) // the first layer's k is permuted",
+    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), c[r][e] * dx_scale, c[r][e + 1] * dx_scale);",
+    "                        }",
+    "                    }",
+    "                }",
+    "                if (layer > 0)",
+    "#pragma unroll",
+    "                    for (int r = 0; r < 2; r++)",
+    "#pragma unroll",
+    "                        for (int k = 0; k < KS; k++) a[r][k] = n[r][k];",
+    "            }",
+    "            team_sync<T * 32>(1 + team);",
+    "        }",
+    "    }",
+    "    // Sums over the teams through shared memory, then one row of partial sums for each block.",
+    "    block_sync();",
+    "    const u32 q = s + thread_x() % (T * 32) * 16;",
+    "    constexpr int STEP = T * 512;",
+    "    auto put = [&](u32 at, const float *v) { sts16(at, uint4{__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])}); };",
+    "    auto add = [&](u32 at, float *v) {",
+    "        uint4 u = lds16(at);",
+    "        v[0] += __uint_as_float(u.x), v[1] += __uint_as_float(u.y), v[2] += __uint_as_float(u.z), v[3] += __uint_as_float(u.w);",
+    "    };",
+    "    for (int tm = 1; tm < TEAMS; tm++) {",
+    "        if (team == tm) {",
+    "#pragma unroll",
+    "            for (int d = 0; d < D; d++)",
+    "#pragma unroll",
+    "                for (int i = 0; i < 2; i++) {",
+    "#pragma unroll",
+    "                    for (int j = 0; j < 4; j++) put(q + (d * 10 + i * 4 + j) * STEP, &w[d][i][j / 2][j % 2 * 4]);",
+    "                    if (N::BIAS) put(q + (d * 10 + 8 + i) * STEP, wb[d][i]);",
+    "                }",
+    "#pragma unroll",
+    "            for (int i = 0; i < LT; i++) put(q + (D * 10 + i) * STEP, wo[i]);",
+    "        }",
+    "        block_sync();",
+    "        if (team == 0) {",
+    "#pragma unroll",
+    "            for (int d = 0; d < D; d++)",
+    "#pragma unroll",
+    "                for (int i = 0; i < 2; i++) {",
+    "#pragma unroll",
+    "                    for (int j = 0; j < 4; j++) add(q + (d * 10 + i * 4 + j) * STEP, &w[d][i][j / 2][j % 2 * 4]);",
+    "                    if (N::BIAS) add(q + (d * 10 + 8 + i) * STEP, wb[d][i]);",
+    "                }",
+    "#pragma unroll",
+    "            for (int i = 0; i < LT; i++) add(q + (D * 10 + i) * STEP, wo[i]);",
+    "        }",
+    "        block_sync();",
+    "    }",
+    "    float *out = part + (size_t)block_x() * N::PART;",
+    "    if (team == 0) {",
+    "#pragma unroll",
+    "        for (int d = 0; d < D; d++)",
+    "#pragma unroll",
+    "            for (int i = 0; i < 2; i++) {",
+    "#pragma unroll",
+    "                for (int j = 0; j < 2; j++)",
+    "#pragma unroll",
+    "                    for (int e = 0; e < 8; e += 2) {",
+    "                        const int n = wn * 32 + i * 16 + l.gid + e / 2 % 2 * 8, k = wk * 32 + j * 16 + e / 4 * 8 + l.t4 * 2;",
+    "                        *(float2 *)(out + d * W * W + n * W + (d ? k : perm(k))) = float2{w[d][i][j][e], w[d][i][j][e + 1]};",
+    "                    }",
+    "                if (N::BIAS && l.t4 == 0 && wk == 0) {",
+    "                    out[N::PBIAS + d * W + wn * 32 + i * 16 + l.gid] = wb[d][i][0];",
+    "                    out[N::PBIAS + d * W + wn * 32 + i * 16 + l.gid + 8] = wb[d][i][2];",
+    "                }",
+    "            }",
+    "#pragma unroll",
+    "        for (int i = 0; i < LT; i++)",
+    "#pragma unroll",
+    "            for (int e = 0; e < 4; e++)",
+    "                if (warp * LT < KS) out[D * W * W + (l.t4 * 2 + e % 2) * W + (warp * LT + i) * 16 + l.gid + e / 2 * 8] = wo[i][e];",
+    "    }",
+    "    sum_tail<N, TEAMS * T>(s, b0, b1, loss, out);",
+    "}",
+    "",
+    "// ---- the parameters --------------------------------------------------------------------------------------",
+    "// Parameter p of the flat list: of each layer the weights, then the biases. `layer` is D for the outputs' layer.",
+    "struct Parameter {",
+    "    int layer, n, k; // k -1: a bias",
+    "};",
+    "template<class N> MLP_D Parameter find(int p) {",
+    "    Parameter f = {0, 0, 0};",
+    "#pragma unroll 1",
+    "    for (; f.layer <= N::D; f.layer++) {",
+    "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;",
+    "        if (p < weights) {",
+    "            f.n = p % out, f.k = p / out;",
+    "            return f;",
+    "        }",
+    "        p -= weights;",
+    "        if (N::BIAS && p < out) {",
+    "            f.n = p, f.k = -1;",
+    "            return f;",
+    "        }",
+    "        if (N::BIAS) p -= out;",
+    "    }",
+    "    return f;",
+    "}",
+    "template<class N> MLP_D int count() { return N::W * (N::I + (N::D - 1) * N::W + N::O) + (N::BIAS ? N::D * N::W + N::O : 0); }",
+    "// Writes a parameter to its places in the image, which holds zeros elsewhere.",
+    "template<class N> MLP_D void put(void *image, Parameter f, float v) {",
+    "    char *c = (char *)image;",
+    "    if (f.k < 0) {",
+    "        *(float *)(c + (N::D + 1) * N::LAYER + N::LAST + (f.layer * N::W + f.n) * 4) = v;",
+    "        return;",
+    "    }",
+    "    const unsigned short h = (unsigned short)pack<N::BF>(v, 0);",
+    "    const int rows = f.layer < N::D ? N::W : 16;",
+    "    *(unsigned short *)(c + (f.layer + 1) * N::LAYER + place<N>(rows, f.n, f.k)) = h;",
+    "    if (f.layer == 0) *(unsigned short *)(c + place<N>(N::W, f.n, unperm(f.k))) = h;",
+    "    if (f.layer == N::D - 2 && N::IMAGE > N::TURNED) *(unsigned short *)(c + N::TURNED + place<N>(N::W, perm(f.n), f.k)) = h;",
+    "}",
+    "template<class N> MLP_D void pack_weights(const float *parameters, void *image) {",
+    "    for (int p = block_x() * 256 + thread_x(); p < count<N>(); p += blocks_x() * 256) put<N>(image, find<N>(p), parameters[p]);",
+    "}",
+    "// Sums the rows of partial sums into `gradients`, and the loss into the number after them. Then mode 0: nothing more; 1:",
+    "// Adam, whose two moments of all parameters are `state`; 2: plain descent. The sums are multiplied by `scale`, the loss by",
+    "// `loss_scale`. A loss that is not finite changes no parameter. 256 threads take 32 parameters.",
+    "struct Steps {",
+    "    float scale, loss_scale, rate, epsilon, beta1, beta2, correction1, correction2;",
+    "};",
+    "template<class N> MLP_D void update_with(const float *part, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {",
+    "    const u32 s = shared_base();",
+    "    const int lane = thread_x() % 32, slice = thread_x() / 32, p = block_x() * 32 + lane, all = count<N>();",
+    "    const bool some = p < all;",
+    "    const Parameter f = some ? find<N>(p) : Parameter{0, 0, 0};",
+    "    const int at = f.k < 0 ? N::PBIAS + f.layer * N::W + f.n : f.layer * N::W * N::W + f.n * N::W + f.k;",
+    "    float a = 0, b = 0;",
+    "    if (some)",
+    "#pragma unroll 8",
+    "        for (int r = slice; r < rows; r += 8) a += part[(size_t)r * N::PART + at];",
+    "    if (slice == 0)",
+    "        for (int r = lane; r < rows; r += 32) b += part[(size_t)r * N::PART + N::PLOSS];",
+    "    sts4(s + (slice * 33 + lane) * 4, __float_as_uint(a));",
+    "    block_sync();",
+    "    if (slice != 0) return;",
+    "#pragma unroll",
+    "    for (int i = 16; i; i /= 2) b += lane_xor(b, i);",
+    "    b *= q.loss_scale;",
+    "    if (p == 0) gradients[all] = b;",
+    "    if (!some) return;",
+    "    a = 0;",
+    "    for (int i = 0; i < 8; i++) a += lds_float(s + (i * 33 + lane) * 4);",
+    "    a *= q.scale;",
+    "    gradients[p] = a;",
+    "    if (mode == 0 || !(fabsf(b) <= 3e38f)) return;",
+    "    float v = parameters[p];",
+    "    if (mode == 1) {",
+    "        const float m1 = state[p] = q.beta1 * state[p] + (1 - q.beta1) * a, m2 = state[all + p] = q.beta2 * state[all + p] + (1 - q.beta2) * a * a;",
+    "        v -= q.rate * (m1 * q.correction1) / (sqrtf(m2 * q.correction2) + q.epsilon);",
+    "    } else v -= q.rate * a;",
+    "    parameters[p] = v;",
+    "    put<N>(image, f, v);",
+    "}",
+    "",
+    "// ---- what the Slang functions below call -----------------------------------------------------------------",
+    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31)>;",
+    "// Slang emits all functions of the module, and every one names its templates: only that of mlp_kernel has a body.",
+    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) {",
+    "    constexpr int WARPS = P >> 12 & 63;",
+    "    if constexpr (P >> 18 == 0 && (P >> 11 & 1)) {",
+    "#ifdef MLP_WGMMA",
+    "        wg_forward<NetOf<S, P>, WARPS / 4>(image, x, y, rows);",
+    "#else",
+    "        static_assert(!P, \"this engine needs sm_90a\");",
+    "#endif",
+    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(image, x, y, rows);",
+    "}",
+    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
+    "    constexpr int WARPS = P >> 12 & 63, TEAM = (S & 255) / 32 * ((S & 255) / 32);",
+    "    if constexpr (P >> 18 == 1 && (P >> 11 & 1)) {",
+    "#ifdef MLP_WGMMA",
+    "        if constexpr ((S & 255) == 128) wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);",
+    "        else wg_gradient<NetOf<S, P>, WARPS / 4>(image, x, t, part, dx, rows, up, dx_scale);",
+    "#else",
+    "        static_assert(!P, \"this engine needs sm_90a\");",
+    "#endif",
+    "    } else if constexpr (P >> 18 == 1) mma_gradient<NetOf<S, P>, WARPS / TEAM>(image, x, t, part, dx, rows, up, dx_scale);",
+    "}",
+    "template<int S, int P> MLP_D void rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {",
+    "#ifdef MLP_WGMMA",
+    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part, dx, rows, dx_scale);",
+    "#endif",
+    "}",
+    "template<int S, int P> MLP_D void update(const float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {",
+    "    if constexpr (P >> 18 == 2)",
+    "        update_with<NetOf<S, P>>(part, gradients, parameters, state, image, Steps{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, (int)c.x, (int)c.y);",
+    "}",
+    "template<int S, int P> MLP_D void pack_all(const float *parameters, void *image) {",
+    "    if constexpr (P >> 18 == 3) pack_weights<NetOf<S, P>>(parameters, image);",
+    "}",
+    "} // namespace spy_mlp",
+    ")\");",
+    "}",
+    "",
+    "static const int shape = mlp_width | (mlp_depth << 8) | (mlp_inputs << 12) | (mlp_outputs << 20);",
+    "static const int options = mlp_activation | (mlp_loss << 3) | (mlp_flags << 6) | (mlp_engine << 11) | (mlp_warps << 12) | (mlp_kernel << 18);",
+    "",
+    "void forward(int s, int p, uint4* image, half* x, half* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
+    "void forward(int s, int p, uint4* image, float* x, float* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
+    "void gradient(int s, int p, uint4* image, half* x, half* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
+    "void gradient(int s, int p, uint4* image, float* x, float* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
+    "void gradientRest(int s, int p, uint4* image, float* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
+    "void gradientRest(int s, int p, uint4* image, half* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
+    "void update(int s, int p, float* part, float* gradients, float* parameters, float* state, uint4* image, float4 a, float4 b, uint2 c) { __intrinsic_asm \"spy_mlp::update<$0, $1>($2, $3, $4, $5, $6, $7, $8, $9)\"; }",
+    "void packAll(int s, int p, float* parameters, uint4* image) { __intrinsic_asm \"spy_mlp::pack_all<$0, $1>($2, $3)\"; }",
+    "",
+    "// y (rows, outputs) of x (rows, inputs).",
+    "[CudaKernel] public void mlp_forward(uint4* image, half* x, half* y, uint rows)",
+    "{",
+    "    needs();",
+    "    forward(shape, options, image, x, y, rows);",
+    "}",
+    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // with flag 4",
+    "{",
+    "    needs();",
+    "    forward(shape, options, image, x, y, rows);",
+    "}",
+    "// `part` has a row for each group. dx (rows, inputs) is written with flag 8 only, times dx_scale. `up` multiplies the outputs'",
+    "// gradients before they become half.",
+    "[CudaKernel] public void mlp_gradient(uint4* image, half* x, half* targets, float* part, float* dx, uint rows, float up, float dx_scale)",
+    "{",
+    "    needs();",
+    "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
+    "}",
+    "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale) // with flag 4",
+    "{",
+    "    needs();",
+    "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
+    "}",
+    "// Width 128 only, after mlp_gradient with the same groups, whose dx is then `between`, 64 floats for each row.",
+    "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, float* between, float* part, float* dx, uint rows, float dx_scale)",
+    "{",
+    "    needs();",
+    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
+    "}",
+    "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale) // with flag 4",
+    "{",
+    "    needs();",
+    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
+    "}",
+    "// gradients: one for each parameter, then the loss. state: Adam's two moments of all parameters, zero at first.",
+    "// scales: of the gradients, of the loss; the learning rate; epsilon. betas: both, then 1 / (1 - beta^step) of both.",
+    "// rows_mode: rows of `part`; 0 gradients alone, 1 Adam, 2 plain descent.",
+    "[CudaKernel] public void mlp_update(float* part, float* gradients, float* parameters, float* state, uint4* image, float4 scales, float4 betas, uint2 rows_mode)",
+    "{",
+    "    needs();",
+    "    update(shape, options, part, gradients, parameters, state, image, scales, betas, rows_mode);",
+    "}",
+    "// The image must be zero before the first time.",
+    "[CudaKernel] public void mlp_pack(float* parameters, uint4* image)",
+    "{",
+    "    needs();",
+    "    packAll(shape, options, parameters, image);",
+    "}",
+    NULL
+};
+
+// >>slang/mlp.slang -----------------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp[] = {
+    "// Small neural networks (multi-layer perceptrons) for Slang programs: `import mlp;`, guide docs/mlp.md.",
+    "//",
+    "//   mlp                networks, activations, and WeightTensor, by which a tensor becomes their parameters",
+    "//   mlp_encodings      what goes before a network: frequencies, one-blobs, hash grids, spherical harmonics",
+    "//   mlp_training       losses, first weights, optimisers",
+    "//",
+    "// Loops are never unrolled ([loop]): a network of any size compiles in the same time, where lavapipe's compiler takes minutes over the",
+    "// unrolled text. Derivatives are written by hand, because bwd_diff of loops in loops is wrong in Slang.",
+    "module mlp;",
+    "",
+    "import slangpy_atomic;",
+    "__include mlp_encodings;",
+    "__include mlp_training;",
+    "",
+    "// >>parameters",
+    "",
+    "// What parameters are: float, or half where memory is short.",
+    "public interface IWeight",
+    "{",
+    "    static float load(This *at);",
+    "    static void add(This *at, float value);",
+    "}",
+    "public extension float : IWeight",
+    "{",
+    "    public static float load(float *at) { return *at; }",
+    "    public static void add(float *at, float value) { float.atomic_add(at, value); }",
+    "}",
+    "public extension half : IWeight",
+    "{",
+    "    public static float load(half *at) { return float(*at); }",
+    "    public static void add(half *at, float value) { half.atomic_add(at, half(value)); }",
+    "}",
+    "",
+    "// A contiguous tensor whose sizes the type says, and its gradient: Rows x Columns elements, or Columns if Rows is 0. The library fills it",
+    "// from a tensor of this shape (kinds/weights.c). It has no derivatives of its own: who uses it adds to the gradient by add().",
+    "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
+    "{",
+    "    public T *_data;",
+    "    public T *_grad; // null: there is no gradient",
+    "",
+    "    public float load(int at) { return T.load(_data + at); }",
+    "    // In forward mode: the direction in which the element moves.",
+    "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }",
+    "    public bool has_gradient() { return _grad != nullptr; }",
+    "    // Adds to the gradient of an element. Threads may add at the same time.",
+    "    public void add(int at, float value) { T.add(_grad + at, value); }",
+    "    // Adds the sum of the wave's values, where all its threads that come here have the same `at` and is_shared().",
+    "    public void add_shared(int at, float value)",
+    "    {",
+    "        float sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) T.add(_grad + at, sum);",
+    "    }",
+    "    // Whether the threads of the wave that come here have the same weights.",
+    "    public bool is_shared()",
+    "    {",
+    "        uint2 bits = bit_cast<uint2>(uint64_t(_data));",
+    "        return WaveActiveAllTrue(all(WaveReadLaneFirst(bits) == bits));",
+    "    }",
+    "    // The same sizes, `by` elements further on.",
+    "    public This row(int by)",
+    "    {",
+    "        This other;",
+    "        other._data = _data + by;",
+    "        other._grad = _grad == nullptr ? _grad : _grad + by;",
+    "        return other;",
+    "    }",
+    "}",
+    "",
+    "// >>activations",
+    "",
+    "// A function of one number and its derivative. A struct of yours may be one.",
+    "public interface IActivation",
+    "{",
+    "    static float value(float z);",
+    "    static float slope(float z);",
+    "}",
+    "",
+    "public struct NoActivation : IActivation",
+    "{",
+    "    public static float value(float z) { return z; }",
+    "    public static float slope(float z) { return 1.0; }",
+    "}",
+    "public struct ReLU : IActivation",
+    "{",
+    "    public static float value(float z) { return max(z, 0.0); }",
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.0; }",
+    "}",
+    "public struct LeakyReLU : IActivation",
+    "{",
+    "    public static float value(float z) { return z > 0.0 ? z : 0.01 * z; }",
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.01; }",
+    "}",
+    "public struct Sigmoid : IActivation",
+    "{",
+    "    public static float value(float z)",
+    "    {",
+    "        // exp of a positive number may overflow.",
+    "        float e = exp(-abs(z));",
+    "        return (z >= 0.0 ? 1.0 : e) / (1.0 + e);",
+    "    }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float s = value(z);",
+    "        return s * (1.0 - s);",
+    "    }",
+    "}",
+    "public struct Tanh : IActivation",
+    "{",
+    "    public static float value(float z)",
+    "    {",
+    "        float e = exp(-2.0 * abs(z));",
+    "        float t = (1.0 - e) / (1.0 + e);",
+    "        return z >= 0.0 ? t : -t;",
+    "    }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float t = value(z);",
+    "        return 1.0 - t * t;",
+    "    }",
+    "}",
+    "public struct SiLU : IActivation",
+    "{",
+    "    public static float value(float z) { return z * Sigmoid.value(z); }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float s = Sigmoid.value(z);",
+    "        return s * (1.0 + z * (1.0 - s));",
+    "    }",
+    "}",
+    "public struct Sine : IActivation",
+    "{",
+    "    public static float value(float z) { return sin(z); }",
+    "    public static float slope(float z) { return cos(z); }",
+    "}",
+    "",
+    "// >>networks",
+    "",
+    "// Inputs -> Width -> ... -> Width -> Outputs, with Depth hidden layers of Width numbers: Activation behind each of them, OutputActivation",
+    "// behind the last layer. Depth 0 is one layer from Inputs to Outputs. Bias: 1 or 0.",
+    "//",
+    "// A tensor of T, float or half, is given for it; inputs, outputs and sums are floats. Depth 0 without Bias: (Inputs, Outputs), so that",
+    "// y = x W. Else (count): layer by layer W as (inputs, outputs) and, with Bias, b behind it.",
+    "[FromTensor]",
+    "public struct MLP<",
+    "    let Inputs : int,",
+    "    let Outputs : int,",
+    "    let Width : int = 0,",
+    "    let Depth : int = 0,",
+    "    Activation : IActivation = ReLU,",
+    "    OutputActivation : IActivation = NoActivation,",
+    "    let Bias : int = 0,",
+    "    T : IWeight = float>",
+    "{",
+    "    // 1: the tensor has two dimensions.",
+    "    public static const int linear = (Depth + Bias) == 0 ? 1 : 0;",
+    "    // Number of parameters.",
+    "    public static const int count = Depth == 0",
+    "        ? (Inputs + Bias) * Outputs",
+    "        : (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width + (Width + Bias) * Outputs;",
+    "    // Numbers between two layers, at most.",
+    "    static const int Ends = Inputs > Outputs ? Inputs : Outputs;",
+    "    static const int Most = Depth == 0 || Ends > Width ? Ends : Width;",
+    "",
+    "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;",
+    "",
+    "    // The output for input x.",
+    "    [BackwardDerivative(run_bwd)]",
+    "    [ForwardDerivative(run_fwd)]",
+    "    public float[Outputs] run(float x[Inputs])",
+    "    {",
+    "        float[Most] h, z;",
+    "        float[Outputs] y;",
+    "        int at = 0;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = x[i];",
+    "        [loop]",
+    "        for (int l = 0; l <= Depth; l = l + 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            if (l > 0) activate(z, 0, h);",
+    "            layer(at, inputs, outputs, h, z, 0);",
+    "            at = at + (inputs + Bias) * outputs;",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(z[o]);",
+    "        return y;",
+    "    }",
+    "",
+    "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])",
+    "    {",
+    "        float[(Depth + 1) * Most] z; // layer by layer",
+    "        float[Most] h, d, before;",
+    "        float[Inputs] p = x.p, dx;",
+    "        int at = 0;",
+    "        bool shared = weights.is_shared();",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];",
+    "        [loop]",
+    "        for (int l = 0; l <= Depth; l = l + 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            if (l > 0) activate(z, (l - 1) * Most, h);",
+    "            layer(at, inputs, outputs, h, z, l * Most);",
+    "            at = at + (inputs + Bias) * outputs;",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) d[o] = dy[o] * OutputActivation.slope(z[Depth * Most + o]);",
+    "        [loop]",
+    "        for (int l = Depth; l > 0; l = l - 1)",
+    "        {",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            at = at - (Width + Bias) * outputs;",
+    "            activate(z, (l - 1) * Most, h);",
+    "            layer_gradient(at, Width, outputs, shared, h, d, before);",
+    "            [loop]",
+    "            for (int i = 0; i < Width; i = i + 1) d[i] = before[i] * Activation.slope(z[(l - 1) * Most + i]);",
+    "        }",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];",
+    "        layer_gradient(0, Inputs, Depth == 0 ? Outputs : Width, shared, h, d, before);",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = before[i];",
+    "        x = DifferentialPair<float[Inputs]>(p, dx);",
+    "    }",
+    "",
+    "    DifferentialPair<float[Outputs]> run_fwd(DifferentialPair<float[Inputs]> x)",
+    "    {",
+    "        float[Most] h, z, dh, dz;",
+    "        float[Outputs] y, dy;",
+    "        float[Inputs] p = x.p, direction = x.d;",
+    "        int at = 0;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1)",
+    "        {",
+    "            h[i] = p[i];",
+    "            dh[i] = direction[i];",
+    "        }",
+    "        [loop]",
+    "        for (int l = 0; l <= Depth; l = l + 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            if (l > 0) activate_direction(z, dz, h, dh);",
+    "            layer(at, inputs, outputs, h, z, 0);",
+    "            layer_direction(at, inputs, outputs, h, dh, dz);",
+    "            at = at + (inputs + Bias) * outputs;",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1)",
+    "        {",
+    "            y[o] = OutputActivation.value(z[o]);",
+    "            dy[o] = dz[o] * OutputActivation.slope(z[o]);",
+    "        }",
+    "        return DifferentialPair<float[Outputs]>(y, dy);",
+    "    }",
+    "",
+    "    // Arrays are inout in what follows, written or not: libslang copies others element by element.",
+    "",
+    "    static void activate<let N : int>(inout float z[N], int from, inout float h[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int i = 0; i < Width; i = i + 1) h[i] = Activation.value(z[from + i]);",
+    "    }",
+    "",
+    "    static void activate_direction(inout float z[Most], inout float dz[Most], inout float h[Most], inout float dh[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int i = 0; i < Width; i = i + 1)",
+    "        {",
+    "            h[i] = Activation.value(z[i]);",
+    "            dh[i] = dz[i] * Activation.slope(z[i]);",
+    "        }",
+    "    }",
+    "",
+    "    // y = x W + b, from y[to] on. W lies at `at` as (inputs, outputs), b behind it.",
+    "    void layer<let N : int>(int at, int inputs, int outputs, inout float x[Most], inout float y[N], int to)",
+    "    {",
+    "        [loop]",
+    "        for (int o = 0; o < outputs; o = o + 1)",
+    "        {",
+    "            float sum = 0.0;",
+    "            if (Bias != 0) sum = weights.load(at + inputs * outputs + o);",
+    "            [loop]",
+    "            for (int i = 0; i < inputs; i = i + 1) sum = sum + x[i] * weights.load(at + i * outputs + o);",
+    "            y[to + o] = sum;",
+    "        }",
+    "    }",
+    "",
+    "    // The direction in which y moves when x moves towards dx, and the weights towards theirs.",
+    "    void layer_direction(",
+    "        int at, int inputs, int outputs, inout float x[Most], inout float dx[Most], inout float dy[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int o = 0; o < outputs; o = o + 1)",
+    "        {",
+    "            float sum = 0.0;",
+    "            if (Bias != 0) sum = weights.load_direction(at + inputs * outputs + o);",
+    "            [loop]",
+    "            for (int i = 0; i < inputs; i = i + 1)",
+    "                sum = sum + dx[i] * weights.load(at + i * outputs + o) + x[i] * weights.load_direction(at + i * outputs + o);",
+    "            dy[o] = sum;",
+    "        }",
+    "    }",
+    "",
+    "    // dx = dy W^T; adds x^T dy to the gradient of W, and dy to that of b. `shared`: see WeightTensor.",
+    "    void layer_gradient(",
+    "        int at, int inputs, int outputs, bool shared, inout float x[Most], inout float dy[Most], inout float dx[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int i = 0; i < inputs; i = i + 1)",
+    "        {",
+    "            float sum = 0.0;",
+    "            [loop]",
+    "            for (int o = 0; o < outputs; o = o + 1) sum = sum + weights.load(at + i * outputs + o) * dy[o];",
+    "            dx[i] = sum;",
+    "        }",
+    "        if (!weights.has_gradient()) return;",
+    "        // The last row is that of b, whose input is 1.",
+    "        [loop]",
+    "        for (int i = 0; i < inputs + Bias; i = i + 1)",
+    "        {",
+    "            float v = i < inputs ? x[min(i, Most - 1)] : 1.0;",
+    "            [loop]",
+    "            for (int o = 0; o < outputs; o = o + 1)",
+    "            {",
+    "                if (shared) weights.add_shared(at + i * outputs + o, v * dy[o]);",
+    "                else weights.add(at + i * outputs + o, v * dy[o]);",
+    "            }",
+    "        }",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/mlp_training.slang --------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_training[] = {
+    "// Losses, first weights and optimisers. All are functions that the library can call: optimisers over tensors of parameters,",
+    "// losses within a function of yours.",
+    "implementing mlp;",
+    "",
+    "// >>losses: means over the N numbers; the target is a constant",
+    "",
+    "[BackwardDerivative(spyi_l1_bwd)]",
+    "public float l1_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + abs(y[i] - target[i]);",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_l1_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * float(sign(y.p[i] - target[i]));",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "[BackwardDerivative(spyi_l2_bwd)]",
+    "public float l2_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]);",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]);",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "// Squares relative to the prediction's own, which counts as a constant: bright and dark have the same say.",
+    "// Source: Lehtinen et al. (2018), Noise2Noise, section 3.1.",
+    "[BackwardDerivative(spyi_relative_l2_bwd)]",
+    "public float relative_l2_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]) / (y[i] * y[i] + 0.01);",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_relative_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1)",
+    "        dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]) / (y.p[i] * y.p[i] + 0.01);",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "// Squares below a distance of 1, straight lines beyond: a few wild targets do not rule.",
+    "// Source: Huber (1964), Robust Estimation of a Location Parameter, with k = 1.",
+    "[BackwardDerivative(spyi_huber_bwd)]",
+    "public float huber_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1)",
+    "    {",
+    "        float e = abs(y[i] - target[i]);",
+    "        sum = sum + (e <= 1.0 ? 0.5 * e * e : e - 0.5);",
+    "    }",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_huber_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * clamp(y.p[i] - target[i], -1.0, 1.0);",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "// >>first weights",
+    "",
+    "// A number in 0..1 from two.",
+    "// Source: Jarzynski and Olano (2020), Hash Functions for GPU Rendering: pcg.",
+    "internal float spyi_uniform(uint index, uint seed)",
+    "{",
+    "    uint state = (index + seed * 2654435761u) * 747796405u + 2891336453u;",
+    "    uint word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;",
+    "    word = (word >> 22u) ^ word;",
+    "    return float(word >> 8u) / 16777216.0;",
+    "}",
+    "",
+    "// Parameter number `index` of an MLP of these sizes, as many as its tensor has: weights uniform in -b..b, biases 0. `scheme` 0, by He et al.",
+    "// (2015), for ReLU and the like: b = sqrt(6 / inputs of the layer). 1, by Glorot and Bengio (2010), for sigmoid and tanh: b = sqrt(6 / (inputs + outputs)).",
+    "public float first_weight(int index, int inputs, int outputs, int width, int depth, int bias, int scheme, int seed)",
+    "{",
+    "    int at = 0;",
+    "    [loop]",
+    "    for (int l = 0; l <= depth; l = l + 1)",
+    "    {",
+    "        int rows = l == 0 ? inputs : width;",
+    "        int columns = l == depth ? outputs : width;",
+    "        if (index < at + (rows + bias) * columns)",
+    "        {",
+    "            float bound = sqrt(6.0 / float(scheme == 0 ? rows : rows + columns));",
+    "            return index < at + rows * columns ? (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound : 0.0;",
+    "        }",
+    "        at = at + (rows + bias) * columns;",
+    "    }",
+    "    return 0.0;",
+    "}",
+    "",
+    "// A number in -bound..bound: for the tables of a HashGrid, with 1e-4.",
+    "public float first_feature(int index, float bound, int seed)",
+    "{",
+    "    return (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound;",
+    "}",
+    "",
+    "// >>optimisers, which run over the parameters and their gradients. `state` is a tensor of two ints for the whole model, 0 at first: how many",
+    "// steps were made, and which step had a gradient that is no number (0: none). From that step on the parameters stay as they are.",
+    "",
+    "// Before each step: looks for gradients that are infinite or no numbers.",
+    "public void check_gradient(float gradient, RWTensor<int, 1> state)",
+    "{",
+    "    if (!(abs(gradient) <= 3.4e38) && state[1] == 0) state[1] = state[0] + 1;",
+    "}",
+    "// After that, once.",
+    "public void begin_step(RWTensor<int, 1> state)",
+    "{",
+    "    if (state[1] == 0) state[0] = state[0] + 1;",
+    "}",
+    "",
+    "// Gradient descent. Leaves a gradient of 0, for the next sum. `scale`: what the loss was multiplied with.",
+    "public void sgd(inout float value, inout float gradient, float rate, float scale, Tensor<int, 1> state)",
+    "{",
+    "    float g = gradient / scale;",
+    "    gradient = 0.0;",
+    "    if (state[1] == 0) value = value - rate * g;",
+    "}",
+    "",
+    "// Source: Kingma and Ba (2015), Adam, algorithm 1.",
+    "public void adam(",
+    "    inout float value,",
+    "    inout float gradient,",
+    "    inout float mean,",
+    "    inout float square,",
+    "    float rate,",
+    "    float beta1,",
+    "    float beta2,",
+    "    float scale,",
+    "    Tensor<int, 1> state)",
+    "{",
+    "    float g = gradient / scale;",
+    "    gradient = 0.0;",
+    "    if (state[1] != 0) return;",
+    "    float t = float(state[0]);",
+    "    mean = beta1 * mean + (1.0 - beta1) * g;",
+    "    square = beta2 * square + (1.0 - beta2) * g * g;",
+    "    float along = mean / (1.0 - pow(beta1, t));",
+    "    float size = sqrt(square / (1.0 - pow(beta2, t)));",
+    "    value = value - rate * along / (size + 1e-8);",
+    "}",
+    NULL
+};
+
+// >>slang/mlp_encodings.slang -------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_encodings[] = {
+    "// What turns few numbers, such as a place or a direction, into more, so that a small network can follow fine detail.",
+    "implementing mlp;",
+    "",
+    "// sin and cos of pi x, 2 pi x ... 2^(Octaves - 1) pi x: for each input the sines and cosines in turn, octave by octave.",
+    "// Source: Mildenhall et al. (2020), NeRF, equation 4.",
+    "public struct FrequencyEncoding<let Inputs : int, let Octaves : int>",
+    "{",
+    "    public static const int Outputs = Inputs * Octaves * 2;",
+    "",
+    "    [BackwardDerivative(run_bwd)]",
+    "    public static float[Inputs * Octaves * 2] run(float x[Inputs])",
+    "    {",
+    "        float[Inputs * Octaves * 2] y;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)",
+    "        {",
+    "            float angle = angle_of(x, k);",
+    "            y[2 * k] = sin(angle);",
+    "            y[2 * k + 1] = cos(angle);",
+    "        }",
+    "        return y;",
+    "    }",
+    "",
+    "    static float frequency(int k) { return 3.14159265 * exp2(float(k % Octaves)); }",
+    "    static float angle_of(float x[Inputs], int k) { return x[k / Octaves] * frequency(k); }",
+    "",
+    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Octaves * 2] dy)",
+    "    {",
+    "        float[Inputs] dx;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)",
+    "        {",
+    "            float angle = angle_of(x.p, k);",
+    "            dx[k / Octaves] = dx[k / Octaves] + frequency(k) * (dy[2 * k] * cos(angle) - dy[2 * k + 1] * sin(angle));",
+    "        }",
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
+    "    }",
+    "}",
+    "",
+    "// For each input in 0..1 the values of a Gaussian of width 1 / Bins around it, at the middle of each of Bins bins.",
+    "// Source: Mueller et al. (2019), Neural Importance Sampling, section 4.3.",
+    "public struct OneBlobEncoding<let Inputs : int, let Bins : int>",
+    "{",
+    "    public static const int Outputs = Inputs * Bins;",
+    "",
+    "    [BackwardDerivative(run_bwd)]",
+    "    public static float[Inputs * Bins] run(float x[Inputs])",
+    "    {",
+    "        float[Inputs * Bins] y;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Bins; k = k + 1)",
+    "        {",
+    "            float t = distance(x, k);",
+    "            y[k] = exp(-0.5 * t * t);",
+    "        }",
+    "        return y;",
+    "    }",
+    "",
+    "    // From the middle of the bin, in widths.",
+    "    static float distance(float x[Inputs], int k) { return x[k / Bins] * float(Bins) - (float(k % Bins) + 0.5); }",
+    "",
+    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Bins] dy)",
+    "    {",
+    "        float[Inputs] dx;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Bins; k = k + 1)",
+    "        {",
+    "            float t = distance(x.p, k);",
+    "            dx[k / Bins] = dx[k / Bins] - dy[k] * float(Bins) * t * exp(-0.5 * t * t);",
+    "        }",
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
+    "    }",
+    "}",
+    "",
+    "// Grids of learnt features over 0..1 in each of Dims dimensions, from Coarsest to Finest cells along each, Levels of them in a geometric",
+    "// series: Features numbers for each level, linear between the corners of the cell. Each level has a table of Size entries; where a grid has",
+    "// more corners, several share an entry by a hash. The parameters are a tensor (count) of T, level by level, entry by entry.",
+    "// Source: Mueller et al. (2022), Instant Neural Graphics Primitives, section 3.",
+    "[FromTensor]",
+    "public struct HashGrid<",
+    "    let Dims : int,",
+    "    let Levels : int,",
+    "    let Features : int,",
+    "    let Size : int,",
+    "    let Coarsest : int = 16,",
+    "    let Finest : int = 512,",
+    "    T : IWeight = float>",
+    "{",
+    "    public static const int count = Levels * Features * Size;",
+    "    public static const int Outputs = Levels * Features;",
+    "",
+    "    public WeightTensor<T, 0, Levels * Features * Size> table;",
+    "",
+    "    [BackwardDerivative(run_bwd)]",
+    "    public float[Levels * Features] run(float x[Dims])",
+    "    {",
+    "        float[Levels * Features] y;",
+    "        [loop]",
+    "        for (int k = 0; k < Levels * Features; k = k + 1) y[k] = 0.0;",
+    "        [loop]",
+    "        for (int l = 0; l < Levels; l = l + 1)",
+    "        {",
+    "            [loop]",
+    "            for (int c = 0; c < (1 << Dims); c = c + 1)",
+    "            {",
+    "                float weight;",
+    "                int at = entry(x, l, c, -1, weight);",
+    "                [loop]",
+    "                for (int f = 0; f < Features; f = f + 1)",
+    "                    y[l * Features + f] = y[l * Features + f] + weight * table.load(at + f);",
+    "            }",
+    "        }",
+    "        return y;",
+    "    }",
+    "",
+    "    // Cells along each dimension.",
+    "    static float cells(int level)",
+    "    {",
+    "        float ratio = Levels > 1 ? float(level) / float(Levels > 1 ? Levels - 1 : 1) : 0.0;",
+    "        return floor(float(Coarsest) * pow(float(Finest) / float(Coarsest), ratio) + 0.001);",
+    "    }",
+    "",
+    "    // Returns where the features of corner c (bit d: the upper side in dimension d) of x's cell lie. `weight`: the share that the corner",
+    "    // has in the result, or, for slope 0..Dims-1, its derivative by x[slope].",
+    "    static int entry(float x[Dims], int level, int c, int slope, out float weight)",
+    "    {",
+    "        static const uint[4] primes = { 1u, 2654435761u, 805459861u, 3674653429u };",
+    "        float n = cells(level);",
+    "        uint corner, hashed = 0, plain = 0, side = uint(n) + 1u;",
+    "        float corners = 1.0;",
+    "        weight = 1.0;",
+    "        [loop]",
+    "        for (int d = Dims - 1; d >= 0; d = d - 1)",
+    "        {",
+    "            float place = clamp(x[d], 0.0, 1.0) * n;",
+    "            float cell = min(floor(place), n - 1.0);",
+    "            bool upper = ((c >> d) & 1) != 0;",
+    "            float part = place - cell;",
+    "            if (d == slope) weight = weight * (upper ? n : -n);",
+    "            else weight = weight * (upper ? part : 1.0 - part);",
+    "            corner = uint(cell) + (upper ? 1u : 0u);",
+    "            hashed = hashed ^ (corner * primes[d & 3]);",
+    "            plain = plain * side + corner;",
+    "            corners = corners * float(side);",
+    "        }",
+    "        uint index = corners <= float(Size) ? plain : hashed % uint(Size);",
+    "        return (level * Size + int(index)) * Features;",
+    "    }",
+    "",
+    "    void run_bwd(inout DifferentialPair<float[Dims]> x, float[Levels * Features] dy)",
+    "    {",
+    "        float[Dims] dx;",
+    "        [loop]",
+    "        for (int d = 0; d < Dims; d = d + 1) dx[d] = 0.0;",
+    "        [loop]",
+    "        for (int l = 0; l < Levels; l = l + 1)",
+    "        {",
+    "            [loop]",
+    "            for (int c = 0; c < (1 << Dims); c = c + 1)",
+    "            {",
+    "                float weight, sum = 0.0;",
+    "                int at = entry(x.p, l, c, -1, weight);",
+    "                [loop]",
+    "                for (int f = 0; f < Features; f = f + 1)",
+    "                {",
+    "                    float d = dy[l * Features + f];",
+    "                    sum = sum + d * table.load(at + f);",
+    "                    if (table.has_gradient()) table.add(at + f, weight * d);",
+    "                }",
+    "                [loop]",
+    "                for (int d = 0; d < Dims; d = d + 1)",
+    "                {",
+    "                    float slope;",
+    "                    entry(x.p, l, c, d, slope);",
+    "                    dx[d] = dx[d] + sum * slope;",
+    "                }",
+    "            }",
+    "        }",
+    "        x = DifferentialPair<float[Dims]>(x.p, dx);",
+    "    }",
+    "}",
+    "",
+    "// The first 16 real spherical harmonics (bands 0 to 3) of a direction of length 1.",
+    "// Source: Sloan (2008), Stupid Spherical Harmonics Tricks, appendix A2.",
+    "[Differentiable]",
+    "public float[16] spherical_harmonics(float3 d)",
+    "{",
+    "    float x = d.x, y = d.y, z = d.z;",
+    "    float xx = x * x, yy = y * y, zz = z * z;",
+    "    float[16] result;",
+    "    result[0] = 0.28209479;",
+    "    result[1] = -0.48860251 * y;",
+    "    result[2] = 0.48860251 * z;",
+    "    result[3] = -0.48860251 * x;",
+    "    result[4] = 1.09254843 * x * y;",
+    "    result[5] = -1.09254843 * y * z;",
+    "    result[6] = 0.31539157 * (3.0 * zz - 1.0);",
+    "    result[7] = -1.09254843 * x * z;",
+    "    result[8] = 0.54627421 * (xx - yy);",
+    "    result[9] = -0.59004359 * y * (3.0 * xx - yy);",
+    "    result[10] = 2.89061144 * x * y * z;",
+    "    result[11] = -0.45704579 * y * (5.0 * zz - 1.0);",
+    "    result[12] = 0.37317633 * z * (5.0 * zz - 3.0);",
+    "    result[13] = -0.45704579 * x * (5.0 * zz - 1.0);",
+    "    result[14] = 1.44530572 * z * (xx - yy);",
+    "    result[15] = -0.59004359 * x * (xx - 3.0 * yy);",
+    "    return result;",
+    "}",
+    NULL
+};
+
 #define SPYI_SLANG_FILES \
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
@@ -7015,8 +9524,13 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_texture_plain", spyi_slang_slangpy_texture_plain }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
+    { "slangpy_extreme", spyi_slang_slangpy_extreme }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
-    { "print", spyi_slang_print }
+    { "print", spyi_slang_print }, \
+    { "mlp_batch", spyi_slang_mlp_batch }, \
+    { "mlp", spyi_slang_mlp }, \
+    { "mlp_training", spyi_slang_mlp_training }, \
+    { "mlp_encodings", spyi_slang_mlp_encodings }
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
@@ -7231,12 +9745,16 @@ SPYI_FN void *spyi_realloc(void *memory, size_t size);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
 // Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
+// Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
+// it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
+SPYI_FN uint64_t spyi_library_stamp(const char *path);
 // Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -7252,10 +9770,11 @@ typedef enum spyi_kind {
     SPYI_KIND_TEXTURE,
     SPYI_KIND_SAMPLER,
     SPYI_KIND_RASTER,
+    SPYI_KIND_FUSION,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_RASTER - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_FUSION - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -7319,6 +9838,7 @@ typedef struct spyi_context {
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
+    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -7420,6 +9940,40 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up; any alignment > 0
 SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memory
 
+// >>base/archive.h ------------------------------------------------------------------------------------------
+
+// Archives: the answers of a store in one piece of memory, which users know as packs, for programs that are shipped
+// without the compiler.
+//
+// A pack is a head, an index that is sorted by hashes of the questions, a manifest that people and tools read, and the
+// answers. A hash of all bytes is checked when it is opened: a pack that was cut, damaged or is of another format is
+// refused as a whole. What it holds are answers as in any store (store.h), to questions without paths and times.
+
+typedef struct spyi_archive spyi_archive;
+
+// Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
+// that fails. NULL: `error` says what is wrong with the bytes.
+SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
+// Begins a pack that is to be written.
+SPYI_FN spyi_archive *spyi_archive_begin(void);
+SPYI_FN void spyi_archive_close(spyi_archive *pack);
+SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
+// Threads: any, for these. `answer` gets the bytes behind what it has.
+SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
+SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
+SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
+// Gives the name of a kernel's text: a hash of it. Packs have the name in the place of the text: of that many bytes, it
+// is its own name.
+#define SPYI_ARCHIVE_NAME_BYTES 16
+SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
+// Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers
+// that end the line with these fields.
+SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t count, uint64_t bytes);
+// The manifest: lines of fields with tabs between them. The text lives as long as the pack that was opened.
+SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size);
+// Appends the whole pack as bytes, with what `other` (NULL: none) has besides. Returns false when out of memory.
+SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out);
+
 // >>base/store.h --------------------------------------------------------------------------------------------
 
 // Stores: answers kept on disk by their questions, for later processes and those that run now.
@@ -7441,6 +9995,10 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
 // Removes the answers that were not used for longest, down to nine tenths of most_bytes, if this process has written
 // any. NULL is ignored.
 SPYI_FN void spyi_store_close(spyi_store *store);
+// A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
+// holds, or, while it is recorded, all that are put into it. NULL: out of memory; the pack is then closed.
+SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL: it is no pack's, or `store` is NULL
 // Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
 // Returns whether there is a file for the question; it may be damaged.
@@ -8423,6 +10981,16 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
+uint64_t spyi_library_stamp(const char *path) {
+    return spyi_file_stamp(path);
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    wchar_t wide[2][SPYI_MAX_PATH];
+    return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
+           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -8513,50 +11081,117 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Offsets and sizes in bytes of what spyi_library_is_whole() reads in a 64-bit ELF file. Source: the System V
-// ABI, chapter 4.
+// Offsets and sizes in bytes of what is read of a 64-bit ELF file. Source: the System V ABI, chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
     SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
     SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
-    SPYI_ELF_LOAD = 1
+    SPYI_ELF_LOAD = 1,
+    SPYI_ELF_NOTE = 4,
+    SPYI_ELF_BUILD_ID = 3,     // the type of a note
+    SPYI_ELF_MOST_NOTES = 4096 // bytes of a segment of notes that are read
 };
+
+typedef struct spyi_elf_segment {
+    uint32_t type;
+    uint64_t offset, size;
+} spyi_elf_segment;
+
+// Opens an ELF file of this machine, and gives the number of its segments. NULL: it is none, or cannot be read.
+static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
+    const uint16_t one = 1;
+    unsigned char head[SPYI_ELF_HEADER];
+    const bool little_endian = *(const unsigned char *)&one != 0;
+    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    if (fread(head, 1, sizeof head, file) != sizeof head ||
+        memcmp(head, little_endian ? little : big, sizeof little) != 0) {
+        fclose(file);
+        return NULL;
+    }
+    memcpy(table, head + SPYI_ELF_SEGMENTS, sizeof *table);
+    memcpy(entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof *entry);
+    memcpy(count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof *count);
+    return file;
+}
+
+// Reads entry `i` of the segment table. Returns false when it lies beyond the file's `file_size` bytes.
+static bool spyi_elf_read(FILE *file, uint64_t table, uint16_t entry, uint16_t i, uint64_t file_size,
+                          spyi_elf_segment *out) {
+    unsigned char segment[SPYI_ELF_SEGMENT];
+    if (table >= file_size || // the sum below cannot overflow
+        fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) != 0 ||
+        fread(segment, 1, sizeof segment, file) != sizeof segment)
+        return false;
+    memcpy(&out->type, segment, sizeof out->type);
+    memcpy(&out->offset, segment + 8, sizeof out->offset);
+    memcpy(&out->size, segment + 32, sizeof out->size);
+    return true;
+}
 
 // Returns true when every segment that the loader would map lies inside the file. dlopen() maps a truncated
 // file all the same, and reading a missing part raises SIGBUS. A file that cannot be read, or is no ELF file
 // of this machine, passes: dlopen() reports it.
 static bool spyi_library_is_whole(const char *path) {
-    const uint16_t one = 1;
-    unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
-    const bool little_endian = *(const unsigned char *)&one != 0;
-    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
-    const unsigned char *wanted = little_endian ? little : big;
     struct stat info;
-    uint64_t table, offset, size;
+    uint64_t table;
     uint16_t entry, count;
     bool whole = true;
-    FILE *file = strchr(path, '/') && stat(path, &info) == 0 ? fopen(path, "rb") : NULL;
+    FILE *file =
+        strchr(path, '/') && stat(path, &info) == 0 ? spyi_elf_open(path, &table, &entry, &count) : NULL;
     if (!file) return true;
-    if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, wanted, sizeof little) == 0) {
-        memcpy(&table, head + SPYI_ELF_SEGMENTS, sizeof table);
-        memcpy(&entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof entry);
-        memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
-        for (uint16_t i = 0; i < count && whole; i++) {
-            uint32_t type;
-            whole = table < (uint64_t)info.st_size && // the sum below cannot overflow
-                    fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
-                    fread(segment, 1, sizeof segment, file) == sizeof segment;
-            if (!whole) break;
-            memcpy(&type, segment, sizeof type);
-            memcpy(&offset, segment + 8, sizeof offset);
-            memcpy(&size, segment + 32, sizeof size);
-            if (type == SPYI_ELF_LOAD)
-                whole = offset <= (uint64_t)info.st_size && size <= (uint64_t)info.st_size - offset;
-        }
+    for (uint16_t i = 0; i < count && whole; i++) {
+        spyi_elf_segment s;
+        whole = spyi_elf_read(file, table, entry, i, (uint64_t)info.st_size, &s);
+        if (whole && s.type == SPYI_ELF_LOAD)
+            whole = s.offset <= (uint64_t)info.st_size && s.size <= (uint64_t)info.st_size - s.offset;
     }
     fclose(file);
     return whole;
+}
+
+// Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
+// each padded to 4 bytes. Returns a hash of it; 0: there is none.
+static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
+    for (size_t at = 0; size - at >= 12;) {
+        uint32_t head[3];
+        memcpy(head, notes + at, sizeof head);
+        uint64_t name = ((uint64_t)head[0] + 3) & ~(uint64_t)3,
+                 content = ((uint64_t)head[1] + 3) & ~(uint64_t)3;
+        at += sizeof head;
+        if (name + content > size - at) return 0;
+        if (head[2] == SPYI_ELF_BUILD_ID && head[0] == 4 && memcmp(notes + at, "GNU", 4) == 0)
+            return spyi_hash(notes + at + name, head[1], 0) | 1;
+        at += (size_t)(name + content);
+    }
+    return 0;
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+
+uint64_t spyi_library_stamp(const char *path) {
+    struct stat info;
+    uint64_t table, found = 0;
+    uint16_t entry, count;
+    FILE *file = path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode)
+                     ? spyi_elf_open(path, &table, &entry, &count)
+                     : NULL;
+    for (uint16_t i = 0; file && i < count && !found; i++) {
+        unsigned char notes[SPYI_ELF_MOST_NOTES];
+        spyi_elf_segment s;
+        if (!spyi_elf_read(file, table, entry, i, (uint64_t)info.st_size, &s)) break;
+        if (s.type != SPYI_ELF_NOTE || s.offset >= (uint64_t)info.st_size) continue;
+        size_t size = s.size < sizeof notes ? (size_t)s.size : sizeof notes;
+        if (fseek(file, (long)s.offset, SEEK_SET) == 0)
+            found = spyi_elf_build_id(notes, fread(notes, 1, size, file));
+    }
+    if (file) fclose(file);
+    uint64_t parts[2] = { found, found ? (uint64_t)info.st_size : 0 };
+    return found ? spyi_hash(parts, sizeof parts, 0) | 1 : spyi_file_stamp(path);
 }
 
 static SPYI_THREAD_LOCAL bool spyi_library_cut;
@@ -8708,6 +11343,379 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     return good;
 }
 
+// >>base/archive.c ------------------------------------------------------------------------------------------
+
+// Answers in one piece of memory: see pack.h.
+
+// Raise this number with every change of the frame, of what answers mean, or of the kernels' texts: a kernel is found by
+// a hash of its text.
+#define SPYI_ARCHIVE_VERSION 1u
+static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
+enum {
+    SPYI_ARCHIVE_HASHED = 24, // magic, format, version of slangpy, bytes of the whole; then the hash
+    SPYI_ARCHIVE_HEAD = 40,   // then the number of answers and the bytes of the manifest
+    SPYI_ARCHIVE_ENTRY = 32   // hash of the question, offset and bytes of the answer
+};
+
+typedef struct spyi_archive_entry {
+    uint64_t hash[2];
+    uint64_t offset, size; // of the answer, from the begin of the bytes
+    char *recorded;        // the answer, while a pack is recorded
+} spyi_archive_entry;
+
+typedef struct spyi_archive_line {
+    char *text;
+    uint32_t count;
+    uint64_t bytes;
+} spyi_archive_line;
+
+struct spyi_archive {
+    // A pack that was opened.
+    const uint8_t *bytes;
+    size_t size;
+    bool owned;
+    uint32_t count, manifest_size;
+    // A pack that is recorded.
+    bool recording;
+    spyi_mutex lock;
+    spyi_archive_entry *entries;
+    uint32_t capacity;
+    spyi_archive_line *lines;
+    uint32_t line_count, line_capacity;
+};
+
+static void spyi_archive_hash(const spyi_text *question, uint64_t hash[2]) {
+    hash[0] = spyi_hash(question->data, question->size, SPYI_ARCHIVE_VERSION);
+    hash[1] = spyi_hash(question->data, question->size, ~hash[0]);
+}
+
+// >>opening
+
+static uint64_t spyi_archive_whole_hash(const uint8_t *bytes, size_t size) {
+    return spyi_hash(bytes + SPYI_ARCHIVE_HASHED + 8, size - SPYI_ARCHIVE_HASHED - 8,
+                     spyi_hash(bytes, SPYI_ARCHIVE_HASHED, SPYI_ARCHIVE_VERSION));
+}
+
+static void spyi_archive_entry_at(const spyi_archive *pack, uint32_t i, spyi_archive_entry *out) {
+    uint64_t fields[4];
+    memcpy(fields, pack->bytes + SPYI_ARCHIVE_HEAD + (size_t)i * SPYI_ARCHIVE_ENTRY, sizeof fields);
+    out->hash[0] = fields[0];
+    out->hash[1] = fields[1];
+    out->offset = fields[2];
+    out->size = fields[3];
+    out->recorded = NULL;
+}
+
+static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
+    if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
+    return a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+// Returns why the bytes are no pack of this library; NULL: all of it may be used.
+static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
+    const uint8_t *bytes = pack->bytes;
+    uint32_t numbers[2];
+    uint64_t size, hash;
+    spyi_archive_entry entry, before;
+    if (pack->size == 0) return "it is empty";
+    if (pack->size < 16 || memcmp(bytes, spyi_archive_magic, sizeof spyi_archive_magic) != 0)
+        return "it is no pack of slangpy's";
+    memcpy(numbers, bytes + 8, sizeof numbers);
+    if (numbers[0] != SPYI_ARCHIVE_VERSION || numbers[1] != SPY_VERSION) {
+        spyi_text_add(
+            error,
+            "it has format %u of slangpy %u.%u.%u, and this is format %u of slangpy %u.%u.%u: make it anew",
+            numbers[0], numbers[1] / 10000, numbers[1] / 100 % 100, numbers[1] % 100, SPYI_ARCHIVE_VERSION,
+            SPY_VERSION / 10000u, SPY_VERSION / 100u % 100u, SPY_VERSION % 100u);
+        return "";
+    }
+    if (pack->size < SPYI_ARCHIVE_HEAD) return "it is cut off";
+    memcpy(&size, bytes + 16, sizeof size);
+    memcpy(&hash, bytes + SPYI_ARCHIVE_HASHED, sizeof hash);
+    memcpy(numbers, bytes + SPYI_ARCHIVE_HASHED + 8, sizeof numbers);
+    if (size != pack->size) {
+        spyi_text_add(error, "it is damaged: it says that it has %llu bytes, and there are %zu",
+                      (unsigned long long)size, pack->size);
+        return "";
+    }
+    if (hash != spyi_archive_whole_hash(bytes, pack->size))
+        return "it is damaged: its content is not what was written";
+    uint64_t room = pack->size - SPYI_ARCHIVE_HEAD;
+    if (numbers[0] > room / SPYI_ARCHIVE_ENTRY ||
+        numbers[1] > room - (uint64_t)numbers[0] * SPYI_ARCHIVE_ENTRY)
+        return "it is damaged: its index does not fit";
+    pack->count = numbers[0];
+    pack->manifest_size = numbers[1];
+    for (uint32_t i = 0; i < pack->count; i++, before = entry) {
+        spyi_archive_entry_at(pack, i, &entry);
+        if (entry.offset > size || entry.size > size - entry.offset ||
+            (i && spyi_archive_compare(before.hash, entry.hash) >= 0))
+            return "it is damaged: its index is not in order";
+    }
+    return NULL;
+}
+
+SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error) {
+    spyi_archive *pack = (spyi_archive *)spyi_calloc(1, sizeof *pack);
+    if (!pack) {
+        spyi_text_add(error, "out of host memory");
+        if (owned) free((void *)(uintptr_t)bytes);
+        return NULL;
+    }
+    pack->bytes = (const uint8_t *)bytes;
+    pack->size = size;
+    pack->owned = owned;
+    const char *problem = spyi_archive_check(pack, error);
+    if (!problem) return pack;
+    spyi_text_add(error, "%s", problem);
+    spyi_archive_close(pack);
+    return NULL;
+}
+
+SPYI_FN spyi_archive *spyi_archive_begin(void) {
+    spyi_archive *pack = (spyi_archive *)spyi_calloc(1, sizeof *pack);
+    if (!pack) return NULL;
+    pack->recording = true;
+    spyi_mutex_init(&pack->lock);
+    return pack;
+}
+
+SPYI_FN void spyi_archive_close(spyi_archive *pack) {
+    if (!pack) return;
+    if (pack->owned) free((void *)(uintptr_t)pack->bytes);
+    for (uint32_t i = 0; pack->recording && i < pack->count; i++) free(pack->entries[i].recorded);
+    for (uint32_t i = 0; i < pack->line_count; i++) free(pack->lines[i].text);
+    if (pack->recording) spyi_mutex_destroy(&pack->lock);
+    free(pack->entries);
+    free(pack->lines);
+    free(pack);
+}
+
+SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack) {
+    return pack->recording;
+}
+
+// >>answers
+
+// Returns the number of the first entry that is not before `hash`, and whether it is the one.
+static uint32_t spyi_archive_find(const spyi_archive *pack, const uint64_t hash[2], spyi_archive_entry *out,
+                                  bool *found) {
+    uint32_t first = 0, last = pack->count;
+    *found = false;
+    while (first < last) {
+        uint32_t middle = first + (last - first) / 2;
+        if (pack->recording) *out = pack->entries[middle];
+        else spyi_archive_entry_at(pack, middle, out);
+        int order = spyi_archive_compare(out->hash, hash);
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer) {
+    uint64_t hash[2];
+    spyi_archive_entry entry;
+    uint32_t failed = spyi_failed_allocations();
+    size_t before = answer->size;
+    bool found;
+    spyi_archive_hash(question, hash);
+    if (pack->recording) spyi_mutex_lock(&pack->lock);
+    (void)spyi_archive_find(pack, hash, &entry, &found);
+    if (found && entry.size)
+        spyi_text_add_n(answer, pack->recording ? entry.recorded : (const char *)pack->bytes + entry.offset,
+                        (size_t)entry.size);
+    if (pack->recording) spyi_mutex_unlock(&pack->lock);
+    if (spyi_failed_allocations() == failed) return found;
+    answer->size = before;
+    return false;
+}
+
+SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question) {
+    uint64_t hash[2];
+    spyi_archive_entry entry;
+    bool found;
+    spyi_archive_hash(question, hash);
+    if (pack->recording) spyi_mutex_lock(&pack->lock);
+    (void)spyi_archive_find(pack, hash, &entry, &found);
+    if (pack->recording) spyi_mutex_unlock(&pack->lock);
+    return found;
+}
+
+// Puts a copy of an answer into a pack that is recorded. The caller holds the lock.
+static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], const void *data, size_t size,
+                                bool replace) {
+    spyi_archive_entry entry;
+    bool found;
+    uint32_t at = spyi_archive_find(pack, hash, &entry, &found);
+    if (found && !replace) return true;
+    char *copy = (char *)spyi_malloc(size + 1);
+    if (!copy) return false;
+    if (!found && pack->count == pack->capacity) {
+        uint32_t capacity = pack->capacity ? 2 * pack->capacity : 64;
+        spyi_archive_entry *grown =
+            (spyi_archive_entry *)spyi_realloc(pack->entries, capacity * sizeof *grown);
+        if (!grown) {
+            free(copy);
+            return false;
+        }
+        pack->entries = grown;
+        pack->capacity = capacity;
+    }
+    if (size) memcpy(copy, data, size);
+    if (found) {
+        free(pack->entries[at].recorded);
+    } else {
+        memmove(pack->entries + at + 1, pack->entries + at, (pack->count - at) * sizeof *pack->entries);
+        pack->count++;
+    }
+    memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
+    pack->entries[at].offset = 0;
+    pack->entries[at].size = size;
+    pack->entries[at].recorded = copy;
+    return true;
+}
+
+SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer) {
+    uint64_t hash[2];
+    if (!pack->recording) return false;
+    spyi_archive_hash(question, hash);
+    spyi_mutex_lock(&pack->lock);
+    bool good = spyi_archive_insert(pack, hash, answer->data, answer->size, true);
+    spyi_mutex_unlock(&pack->lock);
+    return good;
+}
+
+SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]) {
+    spyi_text text = { (char *)(uintptr_t)code, size, 0 };
+    if (size == SPYI_ARCHIVE_NAME_BYTES) memcpy(name, code, SPYI_ARCHIVE_NAME_BYTES);
+    else spyi_archive_hash(&text, name);
+}
+
+// >>the manifest
+
+// Adds to the line whose text is the first `size` bytes of `text`. The caller holds the lock.
+static void spyi_archive_add_line(spyi_archive *pack, const char *text, size_t size, uint32_t count,
+                                  uint64_t bytes, bool sums) {
+    uint32_t i = 0;
+    while (i < pack->line_count &&
+           (strncmp(pack->lines[i].text, text, size) != 0 || pack->lines[i].text[size] != '\0'))
+        i++;
+    if (i == pack->line_count) {
+        if (pack->line_count == pack->line_capacity) {
+            uint32_t capacity = pack->line_capacity ? 2 * pack->line_capacity : 16;
+            spyi_archive_line *grown =
+                (spyi_archive_line *)spyi_realloc(pack->lines, capacity * sizeof *grown);
+            if (!grown) return;
+            pack->lines = grown;
+            pack->line_capacity = capacity;
+        }
+        char *copy = (char *)spyi_malloc(size + 1);
+        if (!copy) return;
+        memcpy(copy, text, size);
+        copy[size] = '\0';
+        memset(&pack->lines[i], 0, sizeof pack->lines[i]);
+        pack->lines[i].text = copy;
+        pack->line_count++;
+        sums = true;
+    }
+    if (!sums) return;
+    pack->lines[i].count += count;
+    pack->lines[i].bytes += bytes;
+}
+
+SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t count, uint64_t bytes) {
+    if (!pack->recording) return;
+    spyi_mutex_lock(&pack->lock);
+    spyi_archive_add_line(pack, line, strlen(line), count, bytes, true);
+    spyi_mutex_unlock(&pack->lock);
+}
+
+SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size) {
+    *size = pack->manifest_size;
+    return pack->recording
+               ? ""
+               : (const char *)pack->bytes + SPYI_ARCHIVE_HEAD + (size_t)pack->count * SPYI_ARCHIVE_ENTRY;
+}
+
+// >>writing
+
+// Takes over what another pack has and this one has not.
+static bool spyi_archive_merge(spyi_archive *pack, const spyi_archive *other) {
+    uint32_t failed = spyi_failed_allocations();
+    size_t size;
+    const char *manifest = spyi_archive_manifest(other, &size);
+    for (uint32_t i = 0; i < other->count; i++) {
+        spyi_archive_entry entry;
+        spyi_archive_entry_at(other, i, &entry);
+        if (!spyi_archive_insert(pack, entry.hash, other->bytes + entry.offset, (size_t)entry.size, false))
+            return false;
+    }
+    for (size_t at = 0; at < size;) { // a line ends with "\tCOUNT\tBYTES\n"
+        const char *end = (const char *)memchr(manifest + at, '\n', size - at);
+        size_t length = end ? (size_t)(end - manifest) - at : size - at, text = length;
+        int tabs = 0;
+        while (text && tabs < 2) tabs += manifest[at + --text] == '\t';
+        if (tabs == 2) {
+            char numbers[48];
+            unsigned count = 0;
+            unsigned long long bytes = 0;
+            snprintf(numbers, sizeof numbers, "%.*s", (int)(length - text < 47 ? length - text : 47),
+                     manifest + at + text);
+            (void)sscanf(numbers, "%u %llu", &count, &bytes);
+            spyi_archive_add_line(pack, manifest + at, text, count, bytes, false);
+        }
+        at += length + 1;
+    }
+    return spyi_failed_allocations() == failed;
+}
+
+static void spyi_archive_add_number(spyi_text *out, uint64_t number) {
+    spyi_text_add_n(out, (const char *)&number, sizeof number);
+}
+
+SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out) {
+    uint32_t failed = spyi_failed_allocations(), numbers[2] = { SPYI_ARCHIVE_VERSION, SPY_VERSION };
+    spyi_text manifest = { NULL, 0, 0 };
+    size_t begin = out->size;
+    spyi_mutex_lock(&pack->lock);
+    bool good = !other || spyi_archive_merge(pack, other);
+    for (uint32_t i = 0; i < pack->line_count; i++)
+        spyi_text_add(&manifest, "%s\t%u\t%llu\n", pack->lines[i].text, pack->lines[i].count,
+                      (unsigned long long)pack->lines[i].bytes);
+    uint64_t size = SPYI_ARCHIVE_HEAD + (uint64_t)pack->count * SPYI_ARCHIVE_ENTRY + manifest.size, at = size;
+    for (uint32_t i = 0; i < pack->count; i++) size += pack->entries[i].size;
+    spyi_text_add_n(out, spyi_archive_magic, sizeof spyi_archive_magic);
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    spyi_archive_add_number(out, size);
+    spyi_archive_add_number(out, 0);
+    numbers[0] = pack->count;
+    numbers[1] = (uint32_t)manifest.size;
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    for (uint32_t i = 0; i < pack->count; i++) {
+        const spyi_archive_entry *entry = &pack->entries[i];
+        spyi_archive_add_number(out, entry->hash[0]);
+        spyi_archive_add_number(out, entry->hash[1]);
+        spyi_archive_add_number(out, at);
+        spyi_archive_add_number(out, entry->size);
+        at += entry->size;
+    }
+    if (manifest.size) spyi_text_add_n(out, manifest.data, manifest.size);
+    for (uint32_t i = 0; i < pack->count; i++)
+        if (pack->entries[i].size)
+            spyi_text_add_n(out, pack->entries[i].recorded, (size_t)pack->entries[i].size);
+    spyi_mutex_unlock(&pack->lock);
+    spyi_text_free(&manifest);
+    if (!good || spyi_failed_allocations() != failed) return false;
+    uint64_t hash = spyi_archive_whole_hash((const uint8_t *)out->data + begin, (size_t)size);
+    memcpy(out->data + begin + SPYI_ARCHIVE_HASHED, &hash, sizeof hash);
+    return true;
+}
+
 // >>base/store.c --------------------------------------------------------------------------------------------
 
 // Answers kept on disk: see store.h.
@@ -8745,6 +11753,7 @@ struct spyi_store {
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
     spyi_atomic broken;                      // writing has failed: nothing more is written
+    spyi_archive *pack;                      // the answers are in its memory; NULL: they are in `folder`
 };
 
 // >>the system
@@ -8772,12 +11781,6 @@ static bool spyi_make_folder(const char *path) {
 
 static const char *spyi_store_unsafe(const char *path) {
     return spyi_folder_exists(path) ? NULL : "it is not a folder";
-}
-
-static bool spyi_store_rename(const char *from, const char *to) {
-    wchar_t wide[2][1024];
-    return spyi_store_wide(from, wide[0], 1024) && spyi_store_wide(to, wide[1], 1024) &&
-           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
 }
 
 static void spyi_store_remove(const char *path) {
@@ -8840,10 +11843,6 @@ static const char *spyi_store_unsafe(const char *path) {
     if (info.st_uid != geteuid()) return "it belongs to another user";
     if (info.st_mode & (S_IWGRP | S_IWOTH)) return "other users can write to it";
     return NULL;
-}
-
-static bool spyi_store_rename(const char *from, const char *to) {
-    return rename(from, to) == 0;
 }
 
 static void spyi_store_remove(const char *path) {
@@ -8928,6 +11927,21 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
     return store;
 }
 
+SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack) {
+    spyi_store *store = (spyi_store *)spyi_calloc(1, sizeof *store);
+    if (!store) {
+        spyi_archive_close(pack);
+        return NULL;
+    }
+    store->ctx = ctx;
+    store->pack = pack;
+    return store;
+}
+
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
+    return store ? store->pack : NULL;
+}
+
 SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
     return store->folder;
 }
@@ -8976,6 +11990,7 @@ static bool spyi_store_check(const spyi_text *file, const spyi_text *question, s
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer) {
     spyi_text path = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     if (!store || !question->size) return false;
+    if (store->pack) return spyi_archive_get(store->pack, question, answer);
     spyi_store_path(store, question, &path);
     bool found = path.size && spyi_file_read(path.data, &file);
     bool good = found && spyi_store_check(&file, question, answer);
@@ -8994,6 +12009,7 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question) {
     spyi_text path = { NULL, 0, 0 };
     if (!store || !question->size) return false;
+    if (store->pack) return spyi_archive_has(store->pack, question);
     spyi_store_path(store, question, &path);
     bool has = path.size && spyi_file_exists(path.data);
     spyi_text_free(&path);
@@ -9004,6 +12020,10 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     spyi_text path = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), version[2] = { SPYI_STORE_VERSION, 0 };
     if (!store || spyi_atomic_load(&store->broken) || !question->size) return;
+    if (store->pack) {
+        (void)spyi_archive_put(store->pack, question, answer);
+        return;
+    }
     uint64_t sizes[2] = { question->size, answer->size };
     spyi_text_add_n(&file, spyi_store_magic, sizeof spyi_store_magic);
     spyi_text_add_n(&file, (const char *)version, sizeof version);
@@ -9025,7 +12045,7 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
             path.data[folder] = separator;
         }
         const char *problem = written ? NULL : spyi_file_problem();
-        if (written && !spyi_store_rename(unfinished.data, path.data)) problem = spyi_file_problem();
+        if (written && !spyi_file_rename(unfinished.data, path.data)) problem = spyi_file_problem();
         if (problem) spyi_store_remove(unfinished.data);
         if (!problem) (void)spyi_atomic_add(&store->writes, 1);
         else if (spyi_atomic_add(&store->broken, 1) == 1)
@@ -9129,6 +12149,7 @@ static void spyi_store_shrink(const spyi_store *store) {
 SPYI_FN void spyi_store_close(spyi_store *store) {
     if (!store) return;
     if (spyi_atomic_load(&store->writes)) spyi_store_shrink(store);
+    spyi_archive_close(store->pack);
     free(store->folder);
     free(store);
 }
@@ -9556,6 +12577,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_TEXTURE: return "texture";
     case SPYI_KIND_SAMPLER: return "sampler";
     case SPYI_KIND_RASTER: return "raster";
+    case SPYI_KIND_FUSION: return "graph";
     default: return "unknown object";
     }
 }
@@ -9846,7 +12868,7 @@ typedef struct spyi_interface {
     uint32_t block_size; // bytes of the parameter block; 0: none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
-    uint32_t shared_bytes; // SPYI_TARGET_CUDA: dynamic shared memory, at most 48 KiB
+    uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
 } spyi_interface;
 
 // Every backend's kernel begins with this: the sizes of the arrays that a dispatch points to.
@@ -9897,6 +12919,7 @@ typedef struct spyi_profile {
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
     bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
+    bool portable;            // SPYI_TARGET_CUDA: PTX for `arch` and all later ones, rather than a cubin
     uint32_t features;        // SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
@@ -10083,6 +13106,7 @@ struct spyi_backend {
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
     const struct spyi_raster_functions *raster;
+    spyi_target target; // what its kernels are compiled to
 };
 
 // >>wait.c
@@ -13273,7 +16297,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      &spyi_null_images,
-                                                     &spyi_null_raster };
+                                                     &spyi_null_raster,
+                                                     SPYI_TARGET_SPIRV }; // or that of its desc
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -13393,6 +16418,7 @@ struct spyi_type {
     // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
     size_t device_size, device_align;
     bool same_layout; // host and device bytes agree
+    bool from_tensor; // an opaque struct with [FromTensor]: a tensor is given for its first field
 };
 
 typedef struct spyi_types spyi_types;
@@ -13432,6 +16458,9 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
@@ -13589,8 +16618,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 // "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // number of arguments, those beyond the second included
+    char *arguments[3];
+    uint32_t count; // number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
@@ -14036,8 +17065,9 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 // struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
-#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
+#define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
 // Functions that tensors call on the module that their desc names; room `module` gives them to the device.
 typedef struct spyi_module_table {
@@ -14055,6 +17085,8 @@ typedef struct spyi_builds {
     spyi_build *left;    // list of these builds
     bool released;       // the device has been released: the last build that ends frees it
 } spyi_builds;
+
+#define SPYI_MOST_ARCHS 16
 
 struct spy_device {
     spyi_context ctx; // first member; itself begins with spyi_object
@@ -14098,6 +17130,13 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
+    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
+    // there is no GPU, and its kernels are not loaded (device/device.c).
+    uint32_t pack_archs[SPYI_MOST_ARCHS];
+    uint32_t pack_arch_count;
+    bool offline;
+    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
+    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
     const spyi_module_table *modules_of; // module/
@@ -14117,6 +17156,8 @@ struct spy_device {
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    struct spy_fusion *fusions;                  // fuse/
+    const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
@@ -14284,7 +17325,8 @@ static bool spyi_type_same_text(const char *a, const char *b) {
 }
 
 static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+    if (a->kind != b->kind || a->field_count != b->field_count || a->from_tensor != b->from_tensor ||
+        !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
     if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
@@ -14623,8 +17665,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     return spyi_type_intern(types, &t);
 }
 
-const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
-                                  uint32_t count) {
+static const spyi_type *spyi_type_make_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                              uint32_t count, bool from_tensor) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
@@ -14633,12 +17675,23 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     t.host_align = t.device_align = 1;
     t.fields = copy;
     t.field_count = count;
+    t.from_tensor = from_tensor;
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, false);
+}
+
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, true);
 }
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
@@ -15322,8 +18375,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
 }
 
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
-    free(parts->arguments[0]);
-    free(parts->arguments[1]);
+    for (size_t i = 0; i < sizeof parts->arguments / sizeof parts->arguments[0]; i++)
+        free(parts->arguments[i]);
 }
 
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
@@ -15341,7 +18394,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
-        if (parts->count < 2) {
+        if (parts->count < 3) {
             spyi_text text = { NULL, 0, 0 };
             spyi_text_add_n(&text, begin, (size_t)(c - begin));
             parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
@@ -15703,6 +18756,7 @@ static bool spyi_stream_keep_type(spyi_stream *r, const spyi_type *type) {
 typedef struct spyi_type_text {
     uint32_t kind, scalar, rows, columns, field_count;
     uint64_t count, device_size, device_align, host_size;
+    bool from_tensor;
     char *name;
     const spyi_type *element;
     spyi_field *fields; // when reading, this struct owns the names
@@ -15718,6 +18772,7 @@ static void spyi_stream_type_fields(spyi_stream *r, spyi_type_text *t) {
     spyi_stream_u64(r, &t->device_size);
     spyi_stream_u64(r, &t->device_align);
     spyi_stream_u64(r, &t->host_size);
+    spyi_stream_bool(r, &t->from_tensor);
     spyi_stream_text(r, &t->name);
     spyi_stream_type(r, &t->element);
     spyi_stream_list(r, &t->field_count, SPYI_STREAM_MOST_FIELDS, &fields, sizeof *t->fields);
@@ -15784,7 +18839,9 @@ static const spyi_type *spyi_stream_make_type(spyi_stream *r, const spyi_type_te
     case SPYI_TYPE_STRUCT: return spyi_stream_make_struct(r, t);
     case SPYI_TYPE_OTHER:
         if (t->element) return spyi_type_holder(r->table, t->name, t->element);
-        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
+        if (t->field_count)
+            return (t->from_tensor ? spyi_type_built : spyi_type_opaque)(r->table, t->name, t->fields,
+                                                                         t->field_count);
         return spyi_type_other(r->table, t->name);
     }
     return NULL;
@@ -15803,6 +18860,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
         t.device_size = type->device_size;
         t.device_align = type->device_align;
         t.host_size = type->host_size;
+        t.from_tensor = type->from_tensor;
         t.name = (char *)(uintptr_t)type->name;
         t.element = type->element;
         t.fields = (spyi_field *)(uintptr_t)type->fields;
@@ -16140,20 +19198,34 @@ spy_arg spy_map_value(spy_arg arg) {
     return arg;
 }
 
-// The call refuses a count beyond SPY_MAX_RANK, and a dimension that does not fit into int8_t, which is
+// A call refuses more than SPY_MAX_RANK dimensions, and a dimension that does not fit into int8_t, which is
 // stored as -128 or 127, both out of range.
-spy_arg spy_map(spy_arg arg, spy_dims dims) {
-    uint32_t i;
-    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
-    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+spy_arg spy_vmap(spy_arg arg, spy_dims dims) {
+    bool twice = arg._map_count != 0 && arg._map_count != SPYI_MAP_VALUE;
+    uint32_t count = dims.count > SPY_MAX_RANK ? SPY_MAX_RANK + 1 : dims.count;
+    arg._map_count = twice ? SPYI_MAP_TWICE : count ? count : SPYI_MAP_WHOLE;
+    for (uint32_t i = 0; i < count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }
 
-spy_arg spy_cast(spy_arg arg, const char *type) {
+spy_arg spy_vdim(spy_arg arg, uint32_t count) {
+    spy_dims dims;
+    dims.count = count;
+    for (uint32_t i = 0; i < SPY_MAX_RANK; i++) dims.dims[i] = (int32_t)i;
+    return spy_vmap(arg, dims);
+}
+
+spy_arg spy_vcast(spy_arg arg, const char *type) {
     arg.type = type;
+    return arg;
+}
+
+spy_arg spy_arg_any(const char *name) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     return arg;
 }
 
@@ -21804,14 +24876,85 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
+// Asks for what was compiled of a kernel's text, in a pack.
+static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portable, spyi_text *out) {
+    uint32_t numbers[5] = { (uint32_t)b->profile.target, arch, portable, b->profile.float_mode,
+                            b->profile.debug_info };
+    uint64_t name[2];
+    spyi_archive_code_name(b->desc.code, b->desc.code_size, name);
+    spyi_text_clear(out);
+    spyi_text_add(out, "kernel %s\n", b->desc.entry);
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    spyi_text_add_n(out, (const char *)name, sizeof name);
+}
+
+// Finds what a pack has for this device: code of its own compute capability or of an earlier one of its generation, else
+// PTX of any earlier one, newest first.
+static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
+    spyi_store *pack = b->device->ctx.pack;
+    spyi_text question = { NULL, 0, 0 };
+    uint32_t arch = b->profile.arch;
+    bool found = false;
+    for (int portable = 0; portable < 2; portable++)
+        for (uint32_t a = arch; !found && a && a + (portable ? arch : arch % 10) >= arch; a--) {
+            spyi_build_question(b, a, portable != 0, &question);
+            found = spyi_store_get(pack, &question, blob);
+        }
+    spyi_text_free(&question);
+    if (found) return SPY_OK;
+    spyi_text_add(&b->error,
+                  "the pack has kernel '%s', but no code of it for compute capability %u.%u: name sm_%u "
+                  "among the pack's architectures, or an older one for PTX",
+                  b->desc.label ? b->desc.label : b->desc.entry, arch / 10, arch % 10, arch);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+// Compiles the kernel for all architectures of the pack that the device records: a cubin for each, and PTX of the oldest
+// for all others.
+static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
+    spy_device *device = b->device;
+    spyi_text question = { NULL, 0, 0 }, made = { NULL, 0, 0 };
+    spyi_archive *pack = spyi_store_pack(device->ctx.pack);
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i <= device->pack_arch_count && status == SPY_OK; i++) {
+        spyi_profile profile = b->profile;
+        profile.portable = i == device->pack_arch_count;
+        profile.arch = device->pack_archs[profile.portable ? 0 : i];
+        spyi_text_clear(&made);
+        spyi_build_question(b, profile.arch, profile.portable, &question);
+        if (spyi_archive_get(pack, &question, &made)) { // another call has the same kernel
+            if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+            continue;
+        }
+        status = device->backend->compile(&device->ctx, device->base->compiler, &profile, &b->desc, &made,
+                                          &b->error);
+        if (status != SPY_OK) break;
+        if (!spyi_archive_put(pack, &question, &made)) status = SPY_ERROR_OUT_OF_MEMORY;
+        char line[40];
+        snprintf(line, sizeof line, "arch\tcu\t%s_%u", profile.portable ? "ptx" : "sm",
+                 (unsigned)profile.arch);
+        spyi_archive_note(pack, line, 1, made.size);
+        if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+    }
+    spyi_text_free(&question);
+    spyi_text_free(&made);
+    return status;
+}
+
 // Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
 // of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
 static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
     spy_device *device = b->device;
     const char *compiler = device->base->compiler;
-    spyi_store *store = device->backend->compile == spyi_compile_as_is ? NULL : device->ctx.store;
-    uint64_t stamp = compiler ? spyi_file_stamp(compiler) : 0;
+    bool as_is = device->backend->compile == spyi_compile_as_is;
+    spyi_store *store = as_is ? NULL : device->ctx.store;
+    uint64_t stamp = compiler ? spyi_library_stamp(compiler) : 0;
     spyi_text question = { NULL, 0, 0 };
+    if (device->ctx.pack && !as_is) {
+        if (!spyi_archive_is_recording(spyi_store_pack(device->ctx.pack))) return spyi_build_unpack(b, blob);
+        spy_status status = spyi_build_pack(b, blob);
+        if (status != SPY_OK || device->offline) return status;
+    }
     if (store) {
         spyi_text_add(&question, "%s\n%s\n%s\n", device->backend->name, device->base->limits.info.driver,
                       compiler ? compiler : "");
@@ -22911,6 +26054,7 @@ SPYI_FN void spyi_device_free(spy_device *device) {
     if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->dump_lock);
     spyi_store_close(ctx->store);
+    spyi_store_close(ctx->pack);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -22962,6 +26106,9 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
+
+// Returns how many questions the device's pack had no answer to so far; 0 without a pack.
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
 
 // Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
@@ -23254,6 +26401,8 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
+// Returns the SPY_FEATURE_* that SPIR-V code declares to need.
+SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
 // that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
@@ -23867,7 +27016,9 @@ struct spyi_compiler {
     // 100 ms.
     spyi_sl_stored *embedded_stored;
     uint64_t embedded_hash;         // of the embedded modules' text
-    struct spyi_store *store;       // the device's answers on disk; NULL: there is none
+    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL: there are none
+    bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
+    spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;
@@ -24154,6 +27305,8 @@ SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_ty
 // when there is none; the unit is then to be opened, and spyi_memo_keep_unit() called.
 SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings);
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
+// Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
+SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
 // Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
 // their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
@@ -24790,7 +27943,7 @@ static uint64_t spyi_sl_find_in(const char *folder, spyi_text *found) {
     for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !stamp; ++i) {
         spyi_text_clear(found);
         spyi_text_add(found, "%s/%s", folder, spyi_sl_file_names[i]);
-        stamp = spyi_file_stamp(spyi_text_str(found));
+        stamp = spyi_library_stamp(spyi_text_str(found));
     }
     return stamp;
 }
@@ -24800,7 +27953,7 @@ SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
     if (named && *named) {
         spyi_text_add(found, "%s", named);
-        return spyi_file_stamp(named);
+        return spyi_library_stamp(named);
     }
     spyi_text folder = { NULL, 0, 0 };
     spyi_own_folder(&folder);
@@ -24808,7 +27961,7 @@ SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_
     for (size_t i = 0; i < place_count && !stamp; ++i) {
         spyi_text_clear(found);
         spyi_text_add(found, "%s", places[i]);
-        stamp = spyi_file_stamp(places[i]);
+        stamp = spyi_library_stamp(places[i]);
         if (!stamp) stamp = spyi_sl_find_in(places[i], found);
     }
     spyi_text_free(&folder);
@@ -25327,6 +28480,12 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
+    if (unit->compiler->packed) {
+        (void)spyi_atomic_add(&unit->compiler->lacks, 1);
+        if (error)
+            spyi_text_add(error, "%s: module '%s' of the pack has no answer to this", what, unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
     spyi_text ignored = { NULL, 0, 0 };
     spy_status status = spyi_compiler_ready(unit->compiler, error ? error : &ignored);
     if (ignored.size) spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: %s", what, ignored.data);
@@ -26162,7 +29321,9 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
-    c->store = ctx->store;
+    c->store = ctx->pack ? ctx->pack : ctx->store;
+    c->recording = ctx->pack && spyi_archive_is_recording(spyi_store_pack(ctx->pack));
+    c->packed = ctx->pack && !c->recording;
     for (size_t i = 0; i < c->embedded_count; ++i)
         for (const char *const *line = c->embedded[i].lines; *line; ++line)
             c->embedded_hash = spyi_hash(*line, strlen(*line), c->embedded_hash + i);
@@ -26189,6 +29350,10 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
 
 uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler) {
+    return (uint32_t)spyi_atomic_load(&compiler->lacks);
 }
 
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses) {
@@ -26392,7 +29557,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 // Answers of libslang on disk: see memo.h.
 
 // Raise this number with every change of what the compiler's functions answer, or of how answers are written.
-enum { SPYI_MEMO_VERSION = 3, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 4, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -26510,7 +29675,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0;
+    return stamp != 0 || c->recording; // of a pack nothing is read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -26669,6 +29834,104 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
     return good;
 }
 
+// >>packs: a unit is found by its name and options, and answers as the one of that identity did
+
+static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
+    const spyi_compiler *c = unit->compiler;
+    const spy_compile_options *o = &unit->options;
+    uint32_t numbers[7] = { (uint32_t)c->target->format, c->print,
+                            (uint32_t)o->optimization,   (uint32_t)o->debug_info,
+                            (uint32_t)o->float_mode,     o->warnings_as_errors,
+                            o->experimental_features };
+    spyi_text_add(out, "module of a pack");
+    spyi_memo_add(out, numbers, sizeof numbers);
+    spyi_memo_text_into(out, unit->name);
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
+}
+
+typedef struct spyi_memo_packed {
+    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_text identity;
+    spyi_memo_unit unit;
+} spyi_memo_packed;
+
+static void spyi_memo_packed_fields(spyi_stream *r, spyi_memo_packed *p) {
+    spyi_stream_raw(r, &p->given, sizeof p->given);
+    spyi_stream_bytes(r, &p->identity);
+    (void)spyi_stream_expect(r, p->identity.size != 0, "a module has no identity");
+    spyi_memo_unit_fields(r, &p->unit);
+}
+
+static spyi_memo_hash spyi_memo_given(const spyi_unit *unit) {
+    spyi_memo_hash none = { 0, 0 };
+    return unit->has_given ? spyi_memo_hash_of(unit->given.data, unit->given.size) : none;
+}
+
+static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+    spyi_memo_packed p;
+    spyi_stream r;
+    p.given = spyi_memo_given(unit);
+    p.identity = unit->identity;
+    p.unit = *u;
+    spyi_memo_pack_question(unit, &question);
+    spyi_memo_open(&r, unit->compiler, &bytes);
+    r.out = &bytes;
+    spyi_memo_packed_fields(&r, &p);
+    if (spyi_memo_close(&r)) spyi_store_put(unit->compiler->store, &question, &bytes);
+    spyi_text_add(&line, "module\t%s\t%s", unit->compiler->rules->suffix, unit->name);
+    spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    spyi_text_free(&line);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+}
+
+SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+    spyi_memo_hash given = spyi_memo_given(unit);
+    spyi_memo_packed p;
+    spyi_stream r;
+    spy_status status = SPY_OK;
+    memset(&p, 0, sizeof p);
+    spyi_memo_pack_question(unit, &question);
+    bool found = spyi_store_get(unit->compiler->store, &question, &bytes);
+    if (found) {
+        spyi_memo_open(&r, unit->compiler, &bytes);
+        spyi_memo_packed_fields(&r, &p);
+        found = spyi_memo_close(&r);
+    }
+    if (!found) {
+        status = SPY_ERROR_NO_COMPILER;
+        spyi_text_add(error,
+                      "the pack has no module '%s' with these options, defines and links for this device",
+                      unit->name);
+    } else if (unit->has_given && (given.a != p.given.a || given.b != p.given.b)) {
+        status = SPY_ERROR_NO_COMPILER;
+        spyi_text_add(error, "the pack has another text of module '%s': make the pack anew", unit->name);
+    } else {
+        unit->identity = p.identity;
+        unit->imports = p.unit.imports;
+        unit->module_count = p.unit.import_count;
+        unit->has_visibility = p.unit.has_visibility;
+        memset(&p.identity, 0, sizeof p.identity);
+        p.unit.imports = NULL;
+        p.unit.import_count = 0;
+        if (p.unit.warnings.size) spyi_text_add_n(warnings, p.unit.warnings.data, p.unit.warnings.size);
+    }
+    spyi_memo_unit_free(&p.unit);
+    spyi_text_free(&p.identity);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+    return status;
+}
+
 // >>serialized modules
 
 static void spyi_memo_blob_question(const spyi_memo_hash *hash, spyi_text *out) {
@@ -26818,13 +30081,17 @@ SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, cons
             spyi_memo_modules modules = { unit->compiler, unit->stored, (uint32_t)unit->stored_count };
             spyi_memo m;
             spyi_memo_identify(&question, &u, &unit->identity);
-            spyi_memo_ask(&m, unit, 's', NULL);
-            spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
-            spyi_memo_end(&m);
-            spyi_memo_ask(&m, unit, 'u', NULL);
-            spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
-            spyi_memo_end(&m);
-            spyi_store_put(unit->compiler->store, &question, &bytes);
+            if (unit->compiler->recording) {
+                spyi_memo_keep_packed(unit, &u);
+            } else {
+                spyi_memo_ask(&m, unit, 's', NULL);
+                spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
+                spyi_memo_end(&m);
+                spyi_memo_ask(&m, unit, 'u', NULL);
+                spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
+                spyi_memo_end(&m);
+                spyi_store_put(unit->compiler->store, &question, &bytes);
+            }
         }
     }
     spyi_memo_unit_free(&u);
@@ -26863,7 +30130,7 @@ SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *c) {
 }
 
 SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *c) {
-    for (size_t i = 0; c->store && i < c->embedded_count; i++) {
+    for (size_t i = 0; c->store && !c->recording && i < c->embedded_count; i++) {
         spyi_sl_stored *stored = &c->embedded_stored[i];
         spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
         spyi_memo_hash hash;
@@ -27430,10 +30697,16 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
+    bool packed = compiler->packed;
+    if (packed && instead) {
+        spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
+    spy_status status = packed ? spyi_memo_recall_packed(unit, &o.messages, error)
+                               : spyi_unit_content(&o.loading, instead, &o.content, error);
     // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
-    bool recalled = status == SPY_OK && spyi_memo_recall_unit(unit, &o.content, &o.messages);
+    bool recalled = status == SPY_OK && (packed || spyi_memo_recall_unit(unit, &o.content, &o.messages));
     if (status == SPY_OK && !recalled) status = spyi_compiler_ready(compiler, error);
     spyi_text_add(&step, "load module %s", unit->name);
     if (recalled) {
@@ -27777,7 +31050,7 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Returns whether the struct is a Tensor, RWTensor ... of the library's own modules, or one of Slang's views of
+// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of Slang's views of
 // tensors. Such a struct holds a pointer, but a tensor is given for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
     bool pointer = false, site = false;
@@ -27786,7 +31059,25 @@ static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsign
         pointer = pointer || spyi_type_is_pointer(fields[i].type);
         site = site || strcmp(fields[i].name, "_site") == 0;
     }
-    return pointer && site;
+    return (pointer && site) || strncmp(name, "WeightTensor<", 13) == 0;
+}
+
+// Returns whether the struct has the attribute [FromTensor] (slang/slangpy_call.slang).
+static bool spyi_sl_is_from_tensor(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    unsigned count = lib->spReflectionType_GetUserAttributeCount(slang);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_attribute *a = lib->spReflectionType_GetUserAttribute(slang, i);
+        const char *name = a ? lib->spReflectionUserAttribute_GetName(a) : NULL;
+        if (name && strcmp(name, "FromTensor") == 0) return true;
+    }
+    return false;
+}
+
+// Makes the type of a struct that cannot lie in memory.
+static const spyi_type *spyi_sl_opaque(const spyi_sl_library *lib, spyi_types *types, spyi_sl_type *slang,
+                                       const char *name, const spyi_field *fields, uint32_t count) {
+    bool built = count > 0 && spyi_sl_is_from_tensor(lib, slang);
+    return (built ? spyi_type_built : spyi_type_opaque)(types, name, fields, count);
 }
 
 // Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
@@ -27816,7 +31107,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
     plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
     const spyi_type *type = !named  ? spyi_type_other(types, name)
                             : plain ? spyi_type_struct(types, name, fields, count, end, align)
-                                    : spyi_type_opaque(types, name, fields, count);
+                                    : spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type;
 }
@@ -27862,7 +31153,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
     if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
-    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
+    else if (named && !plain) type = spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }
@@ -31780,6 +35071,36 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     return to;
 }
 
+// >>compiler/target_spirv_features.c ------------------------------------------------------------------------
+
+// Reads which of the device's features SPIR-V code declares to need. Source: SPIR-V 1.6, section 3.31.
+
+SPYI_FN uint32_t spyi_code_features(const spyi_code *code) {
+    static const struct {
+        uint32_t capability, feature;
+    } known[] = { { 9, SPY_FEATURE_FLOAT16 },
+                  { 10, SPY_FEATURE_FLOAT64 },
+                  { 11, SPY_FEATURE_INT64 },
+                  { 22, SPY_FEATURE_INT16 },
+                  { 39, SPY_FEATURE_INT8 },
+                  { 61, SPY_FEATURE_SUBGROUPS },
+                  { 63, SPY_FEATURE_SUBGROUPS },
+                  { 64, SPY_FEATURE_SUBGROUPS },
+                  { 65, SPY_FEATURE_SUBGROUPS },
+                  { 5347, SPY_FEATURE_POINTERS },
+                  { 6033, SPY_FEATURE_ATOMIC_FLOAT32_ADD } };
+    uint32_t features = 0;
+    uint32_t word[2];
+    // Capabilities come first, two words each, behind the five words of the head.
+    for (size_t at = 20; code->size >= at + sizeof word; at += sizeof word) {
+        memcpy(word, (const char *)code->data + at, sizeof word);
+        if (word[0] != (2u << 16 | SPYI_OP_CAPABILITY)) break;
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (known[i].capability == word[1]) features |= known[i].feature;
+    }
+    return features;
+}
+
 // >>compiler/target_spirv_bindings.c ------------------------------------------------------------------------
 
 // Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
@@ -34671,6 +37992,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
+    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
     spyi_entry *own; // NULL: a generated kernel
 } spyi_code_answer;
 
@@ -34678,7 +38000,13 @@ static void spyi_code_fields(spyi_stream *r, void *answer) {
     spyi_code_answer *a = (spyi_code_answer *)answer;
     spyi_code *code = a->code;
     spyi_text data = { (char *)code->data, code->size, 0 };
-    uint64_t prelude = code->prelude_size;
+    uint64_t prelude = code->prelude_size, id[2];
+    if (r->out && a->named) {
+        spyi_archive_code_name(code->data, code->size, id);
+        data.data = (char *)id;
+        data.size = sizeof id;
+        prelude = 0;
+    }
     spyi_stream_bytes(r, &data);
     spyi_stream_u64(r, &prelude);
     spyi_stream_raw(r, code->hash, sizeof code->hash);
@@ -34708,13 +38036,13 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     spyi_code_task t;
     spyi_memo m;
-    spyi_code_answer answer = { code, own };
+    spyi_code_answer answer = { code, unit->compiler->recording && unit->compiler->rules->is_text, own };
     spyi_entry before;
     if (own) before = *own;
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
     spyi_code_question(&m, unit, source, entry, own, conformances);
-    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+    if (!answer.named && spyi_memo_recall(&m, spyi_code_fields, &answer)) {
         (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
         spyi_text_add(&step, "cached %s", kernel_name);
         spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
@@ -34773,6 +38101,19 @@ void spyi_code_free(spyi_code *code) {
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
+// What a module keeps that fusion has made (room fuse).
+typedef struct spyi_fused {
+    spyi_text text;          // its Slang text
+    spyi_text no_derivative; // why its function has no derivative; empty: it has one
+    spyi_text summary;       // what was fused, for spy_explain_call()
+    spy_fuse_reduction reduction; // of the function `whole`; the others are those that the library calls for it
+    spy_dims dims;           // dimensions that the reduction removes; none: all of them
+    const spyi_type *type;   // of the reduced value
+    // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
+    // their gradients. NULL without a reduction; `seeded` also without a derivative.
+    spy_function *element, *total, *seeded;
+} spyi_fused;
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
@@ -34788,20 +38129,37 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh; // the new code of the reload in progress
+    spyi_fused *fused; // NULL: the module is a user's
     uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
 
 #define SPYI_RECENT_PLANS 4
 
+// What spy_declare() has set for one parameter.
+typedef struct spyi_declaration {
+    const char *name;  // NULL: by position
+    uint32_t position; // among the arguments without a name
+    const char *type;  // as in spy_arg; NULL: none
+    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    int8_t map[SPY_MAX_RANK];
+} spyi_declaration;
+
+typedef struct spyi_declared { // one allocation with all that it points to
+    spyi_declaration *items;
+    uint32_t count;
+} spyi_declared;
+
 struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
+    spyi_declared *declared;  // NULL: found by spy_find_function()
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
+    bool reduces; // it ends in a reduction, whose calls room fuse makes
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -34859,12 +38217,28 @@ SPYI_FN void spyi_module_free(spy_module *module);
 // Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
+// Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
+// device.
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
+
+// Returns the module's function with this name and these declarations (NULL: none), which it takes over when
+// it makes the function. NULL: the error has been reported under `function`.
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function);
+
+// >>declared.c
+// Returns what is declared for the argument of this name, or with none for that of this position among those
+// without a name; NULL: nothing.
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position);
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
@@ -35030,10 +38404,17 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         module->functions = function->next;
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
+        free(function->declared);
         free(function->name);
         spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
+    if (module->fused) {
+        spyi_text_free(&module->fused->text);
+        spyi_text_free(&module->fused->no_derivative);
+        spyi_text_free(&module->fused->summary);
+        free(module->fused);
+    }
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -35051,7 +38432,8 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    if (!desc->path && !desc->source && !desc->precompiled)
+    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack has modules by their names
+    if (!desc->path && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
@@ -35081,76 +38463,79 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error) {
+    spyi_context *ctx = &device->ctx;
+    uint32_t failed = spyi_failed_allocations();
+    size_t n = desc->link_count;
+    *out = NULL;
+    spy_module *module = (spy_module *)spyi_allocate(ctx, sizeof *module);
+    if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
+    spyi_unit **link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
+    if (!module || (n && !module->link) || !link) {
+        if (module) spyi_free(ctx, module->link, n * sizeof *module->link);
+        spyi_free(ctx, module, sizeof *module);
+        free(link);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < desc->link_count; i++) {
+        module->link[i] = desc->link[i];
+        link[i] = desc->link[i]->unit;
+        spyi_atomic_add(&desc->link[i]->object.references, 1);
+    }
+    module->link_count = desc->link_count;
+    module->object.kind = (uint32_t)SPYI_KIND_MODULE;
+    module->object.device = device;
+    spyi_atomic_store(&module->object.references, 1);
+    module->strict_broadcasting = desc->strict_broadcasting;
+    module->zero_missing = desc->zero_missing;
+    spyi_unit_desc unit;
+    memset(&unit, 0, sizeof unit);
+    unit.path = desc->path;
+    unit.source = desc->source;
+    unit.source_size = desc->source_size_bytes;
+    unit.precompiled = desc->precompiled;
+    unit.precompiled_size = desc->precompiled_size_bytes;
+    unit.name = desc->name;
+    unit.include_paths = desc->include_paths;
+    unit.include_path_count = desc->include_path_count;
+    unit.defines = desc->defines;
+    unit.define_count = desc->define_count;
+    unit.link = link;
+    unit.link_count = desc->link_count;
+    unit.conformances = desc->conformances;
+    unit.conformance_count = desc->conformance_count;
+    unit.trusted = desc->trust_precompiled;
+    unit.options = desc->options;
+    spyi_outside outside;
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
+    spyi_step_out(device, &outside, NULL);
+    spy_status status = spyi_unit_load(device->compiler, &unit, &module->unit, error);
+    if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+    spyi_step_in(device, &outside);
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
+    // The list is newest first: a module stands before those that it links.
+    module->next = device->modules;
+    if (module->next) module->next->previous = module;
+    device->modules = module;
+    status = spyi_check_allocations(failed, status, error);
+    free(link);
+    if (status != SPY_OK) spyi_module_free(module);
+    else *out = module;
+    return status;
+}
+
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     const char *function = "spy_load_module";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
-    spyi_unit **link = NULL;
-    uint32_t failed = spyi_failed_allocations();
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_module_desc(device, function, desc);
-    if (status == SPY_OK) {
-        size_t n = desc->link_count;
-        module = (spy_module *)spyi_allocate(ctx, sizeof *module);
-        if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
-        if (!module || (n && !module->link) || !link) {
-            spyi_free(ctx, module, sizeof *module);
-            module = NULL;
-            status = spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        }
+    if (spyi_check_module_desc(device, function, desc) == SPY_OK) {
+        spyi_text error = { NULL, 0, 0 };
+        spy_status status = spyi_module_load(device, desc, &module, &error);
+        if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(&error));
+        spyi_text_free(&error);
     }
-    if (status == SPY_OK) {
-        for (size_t i = 0; i < desc->link_count; i++) {
-            module->link[i] = desc->link[i];
-            link[i] = desc->link[i]->unit;
-            spyi_atomic_add(&desc->link[i]->object.references, 1);
-        }
-        module->link_count = desc->link_count;
-        module->object.kind = (uint32_t)SPYI_KIND_MODULE;
-        module->object.device = device;
-        spyi_atomic_store(&module->object.references, 1);
-        module->strict_broadcasting = desc->strict_broadcasting;
-        module->zero_missing = desc->zero_missing;
-        spyi_unit_desc unit;
-        memset(&unit, 0, sizeof unit);
-        unit.path = desc->path;
-        unit.source = desc->source;
-        unit.source_size = desc->source_size_bytes;
-        unit.precompiled = desc->precompiled;
-        unit.precompiled_size = desc->precompiled_size_bytes;
-        unit.name = desc->name;
-        unit.include_paths = desc->include_paths;
-        unit.include_path_count = desc->include_path_count;
-        unit.defines = desc->defines;
-        unit.define_count = desc->define_count;
-        unit.link = link;
-        unit.link_count = desc->link_count;
-        unit.conformances = desc->conformances;
-        unit.conformance_count = desc->conformance_count;
-        unit.trusted = desc->trust_precompiled;
-        unit.options = desc->options;
-        spyi_outside outside;
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
-        spyi_step_out(device, &outside, NULL);
-        status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
-        if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
-        spyi_step_in(device, &outside);
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
-        // The list is newest first: a module stands before those that it links.
-        module->next = device->modules;
-        if (module->next) module->next->previous = module;
-        device->modules = module;
-        status = spyi_check_allocations(failed, status, &error);
-        if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-            spyi_module_free(module);
-            module = NULL;
-        }
-    }
-    spyi_text_free(&error);
-    free(link);
     spyi_leave(device);
     return module;
 }
@@ -35252,15 +38637,17 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     return size;
 }
 
-static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+static spy_function *spyi_known_function(const spy_module *module, const char *name,
+                                         const spyi_declared *declared) {
     spy_function *f = module->functions;
-    while (f && strcmp(f->name, name) != 0) f = f->next;
+    while (f && (strcmp(f->name, name) != 0 || !spyi_declared_equal(f->declared, declared))) f = f->next;
     return f;
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
 // thread. NULL: the error has been reported under `function`.
-static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
+                                           const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
@@ -35297,7 +38684,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "function, before its struct if it is a method, and before the fields and types that calls "
             "use",
             function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) ==
+    } else if ((found = spyi_known_function(module, name, declared)) ==
                NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
@@ -35311,6 +38698,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             found->object.device = device;
             found->module = module;
             found->name = copy;
+            found->declared = declared;
             found->id = ++device->next_function_id;
             found->overloads = overloads;
             found->next = module->functions;
@@ -35323,6 +38711,16 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     return found;
 }
 
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    if (!found) return spyi_look_up_function(module, name, declared, function);
+    if (found->overloads.count) return found;
+    spyi_fail(&module->object.device->ctx, SPY_ERROR_NOT_FOUND,
+              "%s: module '%s' was reloaded and has no function '%s' any more", function, module->name, name);
+    return NULL;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -35333,14 +38731,7 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name);
-    }
-    if (found && found->overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
-                  function, module->name, name);
-        found = NULL;
-    } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, function);
+        found = spyi_function_of(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;
@@ -35380,6 +38771,234 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
     spyi_leave(device);
     return type ? type->host_size : 0;
+}
+
+// >>module/declared.c ---------------------------------------------------------------------------------------
+
+// Declared functions: spy_declare() makes a function of one that is known, with mappings and types of its
+// parameters. It has the same name and code, so that a reload and all that takes a function treat it as any
+// other.
+
+// >>finding
+
+// Returns whether one of the overloads has a parameter of this name at this position.
+static bool spyi_has_parameter_at(const spy_function *function, const char *name, uint32_t position) {
+    for (uint32_t o = 0; o < function->overloads.count; o++) {
+        const spyi_signature *s = &function->overloads.items[o];
+        if (position < s->param_count && strcmp(s->params[position].name, name) == 0) return true;
+    }
+    return false;
+}
+
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position) {
+    const spyi_declared *declared = function->declared;
+    if (name && !name[0]) name = NULL;
+    for (uint32_t i = 0; declared && i < declared->count; i++) {
+        const spyi_declaration *d = &declared->items[i];
+        bool same = name && d->name ? strcmp(name, d->name) == 0
+                    : name          ? spyi_has_parameter_at(function, name, d->position)
+                    : d->name       ? spyi_has_parameter_at(function, d->name, position)
+                                    : d->position == position;
+        if (same) return d;
+    }
+    return NULL;
+}
+
+static bool spyi_same_text(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b) {
+    if (!a || !b) return a == b;
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        const spyi_declaration *one = &a->items[i], *other = &b->items[i];
+        same = spyi_same_text(one->name, other->name) && one->position == other->position &&
+               spyi_same_text(one->type, other->type) && one->map_count == other->map_count &&
+               memcmp(one->map, other->map, sizeof one->map) == 0;
+    }
+    return same;
+}
+
+// >>making
+
+static spy_status spyi_bad_declaration(spyi_text *error, const spy_arg *arg, uint32_t position,
+                                       spy_status status, const char *format, ...) SPYI_PRINTF(5, 6);
+static spy_status spyi_bad_declaration(spyi_text *error, const spy_arg *arg, uint32_t position,
+                                       spy_status status, const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (arg->name && arg->name[0]) spyi_text_add(error, "parameter '%s': %s", arg->name, line);
+    else spyi_text_add(error, "parameter %u: %s", position + 1, line);
+    return status;
+}
+
+// Checks that an overload has the parameter. Adds the most similar name to the error when none has it.
+static spy_status spyi_check_declared_name(const spy_function *function, const spy_arg *arg,
+                                           uint32_t position, spyi_text *error) {
+    bool named = arg->name && arg->name[0], known = named && strcmp(arg->name, "_result") == 0;
+    uint32_t most = 0;
+    spyi_near near_names;
+    spyi_text nearest = { NULL, 0, 0 };
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = named ? arg->name : "";
+    for (uint32_t o = 0; o < function->overloads.count; o++) {
+        const spyi_signature *s = &function->overloads.items[o];
+        if (s->param_count > most) most = s->param_count;
+        for (uint32_t p = 0; named && p < s->param_count; p++) {
+            known = known || strcmp(s->params[p].name, arg->name) == 0;
+            spyi_near_offer(&near_names, s->params[p].name);
+        }
+    }
+    spyi_near_text(&near_names, &nearest);
+    spy_status status = SPY_OK;
+    if (named && !known)
+        status =
+            spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                 "the function has no parameter of this name%s", spyi_text_str(&nearest));
+    else if (!named && position >= most)
+        status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                      "expected at most %u parameters", most);
+    spyi_text_free(&nearest);
+    return status;
+}
+
+static spy_status spyi_check_declared_map(const spy_arg *arg, uint32_t position, spyi_text *error) {
+    if (arg->_map_count == SPYI_MAP_TWICE)
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                    "it has two mappings, one around the other; expected one");
+    if (arg->_map_count == SPYI_MAP_WHOLE) return SPY_OK;
+    if (arg->_map_count > SPY_MAX_RANK)
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                    "its mapping has more than SPY_MAX_RANK entries");
+    for (uint32_t i = 0; i < arg->_map_count; i++) {
+        int dim = arg->_map[i];
+        if (dim < 0 || dim >= SPY_MAX_RANK)
+            return spyi_bad_declaration(error, arg, position, SPY_ERROR_OUT_OF_RANGE,
+                                        "its mapping names dimension %d; expected 0 to %d", dim,
+                                        SPY_MAX_RANK - 1);
+        for (uint32_t j = 0; j < i; j++)
+            if (arg->_map[j] == dim)
+                return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                            "its mapping names dimension %d twice", dim);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_check_declaration(spy_function *function, const spy_arg *arg, uint32_t position,
+                                         spyi_text *error) {
+    if (arg->kind != SPY_ARG_KIND_NONE || arg->_map_count == SPYI_MAP_VALUE)
+        return spyi_bad_declaration(
+            error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+            "expected spy_arg_any(), alone or within spy_vmap(), spy_vdim() or spy_vcast(), got an argument");
+    spy_status status = spyi_check_declared_name(function, arg, position, error);
+    if (status == SPY_OK) status = spyi_check_declared_map(arg, position, error);
+    if (status != SPY_OK || !arg->type) return status;
+    if (!spyi_module_type(function->module, arg->type)) // leaves the device meanwhile
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                    "spy_vcast names '%s', which is no type of module '%s'", arg->type,
+                                    function->module->name);
+    return SPY_OK;
+}
+
+static const char *spyi_keep_declared_text(char **at, const char *text) {
+    if (!text || !text[0]) return NULL;
+    size_t size = strlen(text) + 1;
+    char *kept = (char *)memcpy(*at, text, size);
+    *at += size;
+    return kept;
+}
+
+// Adds a declaration behind the others, whose texts it copies to *at.
+static void spyi_add_declaration(spyi_declared *declared, char **at, const spyi_declaration *from) {
+    spyi_declaration *d = &declared->items[declared->count++];
+    *d = *from;
+    d->name = spyi_keep_declared_text(at, from->name);
+    d->type = spyi_keep_declared_text(at, from->type);
+}
+
+static size_t spyi_declared_texts(const char *name, const char *type) {
+    return (name ? strlen(name) + 1 : 0) + (type ? strlen(type) + 1 : 0);
+}
+
+// Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
+// those of the list that say nothing are left out. NULL with `status` set on failure.
+static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, spy_status *status,
+                                         spyi_text *error) {
+    const spyi_declared *had = function->declared;
+    size_t count = (had ? had->count : 0) + list.count, texts = 0;
+    for (uint32_t i = 0; had && i < had->count; i++)
+        texts += spyi_declared_texts(had->items[i].name, had->items[i].type);
+    for (size_t i = 0; i < list.count; i++)
+        texts += spyi_declared_texts(list.items[i].name, list.items[i].type);
+    spyi_declared *made =
+        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    *status = made ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    if (!made) {
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    made->items = (spyi_declaration *)(void *)(made + 1);
+    char *at = (char *)(made->items + count);
+    for (uint32_t i = 0; had && i < had->count; i++) spyi_add_declaration(made, &at, &had->items[i]);
+    spy_function view = *function; // the function as it is declared so far
+    view.declared = made;
+    uint32_t position = 0;
+    for (size_t i = 0; i < list.count && *status == SPY_OK; i++) {
+        const spy_arg *arg = &list.items[i];
+        bool named = arg->name && arg->name[0];
+        *status = spyi_check_declaration(function, arg, position, error);
+        bool says = arg->_map_count || arg->type;
+        if (*status == SPY_OK && says && spyi_declaration_of(&view, arg->name, position))
+            *status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                           "it has been declared already");
+        if (*status == SPY_OK && says) {
+            spyi_declaration d;
+            memset(&d, 0, sizeof d);
+            d.name = arg->name;
+            d.position = named ? 0 : position;
+            d.type = arg->type;
+            d.map_count = (uint8_t)arg->_map_count;
+            if (d.map_count <= SPY_MAX_RANK) memcpy(d.map, arg->_map, d.map_count);
+            spyi_add_declaration(made, &at, &d);
+        }
+        position += !named;
+    }
+    if (*status == SPY_OK) return made;
+    free(made);
+    return NULL;
+}
+
+spy_function *spy_declare(spy_function *function, spy_args parameters) {
+    const char *name = "spy_declare";
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    spy_device *device = function->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spyi_declared *declared = NULL;
+    spy_function *found = NULL;
+    if (parameters.count && !parameters.items) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "expected %zu parameters, got NULL", parameters.count);
+    } else if (function->overloads.count == 0) {
+        status = SPY_ERROR_NOT_FOUND;
+        spyi_text_add(&error, "module '%s' was reloaded and has no such function any more",
+                      function->module->name);
+    } else {
+        declared = spyi_declared_make(function, parameters, &status, &error);
+    }
+    if (status == SPY_OK && declared->count)
+        found = spyi_function_of(function->module, function->name, declared, name);
+    else if (status == SPY_OK) found = function; // nothing is declared
+    else spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    if (!found || found->declared != declared) free(declared);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return found;
 }
 
 // >>module/reflect.c ----------------------------------------------------------------------------------------
@@ -36086,8 +39705,10 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
+    bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool inherited;       // its mapping is that of the struct or pair that it is a part of
+    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0: none
     uint32_t child_count; // of a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.
@@ -36203,7 +39824,8 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14       // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_DIFF = 1 << 15           // its types with gradients are those of slangpy_diff
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -36369,6 +39991,9 @@ SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
+// node.c
+SPYI_FN const spyi_value_kind *spyi_node_kind_of(void); // a value of a graph, which no call takes
+
 // system.c
 // Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
@@ -36435,6 +40060,7 @@ SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.
 // Returns false when it is none of them.
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
@@ -38878,7 +42504,7 @@ static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,
                                                   spyi_whole_type_name,
                                                   NULL,
                                                   NULL };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_DIFF,
                                               SPYI_FIELD_KIND,
                                               SPYI_AGAIN_NEVER,
                                               NULL,
@@ -38894,6 +42520,126 @@ static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_bui
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
     return &spyi_whole_kind;
+}
+
+// >>kinds/weights.c -----------------------------------------------------------------------------------------
+
+// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang): contiguous, of sizes that the type says, as two
+// addresses: that of the elements, and that of their gradients or 0. A tensor with more dimensions is run over:
+// each element of the call gets the weights of its own, and the field has the strides of these dimensions.
+
+enum { SPYI_WEIGHTS_BYTES = 16 };
+
+static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
+    long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
+    long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
+    leaf->element = named ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
+    spyi_free_parts(&parts);
+    if (!leaf->element || columns < 1 || value->type != leaf->element) return false;
+    leaf->kind_type = leaf->type->name;
+    leaf->reads = true;
+    leaf->whole_grads = SPYI_WHOLE_LOADS;
+    leaf->consumed = rows ? 2 : 1;
+    leaf->consumed_dims[0] = rows ? rows : columns;
+    leaf->consumed_dims[1] = columns;
+    uint32_t over = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
+    leaf->field_align = 8;
+    leaf->field_size = SPYI_WEIGHTS_BYTES + 4u * over;
+    return true;
+}
+
+static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
+    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
+    else spyi_text_add(out, "%s", leaf->kind_type);
+}
+
+static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
+                      at->element, at->shape, leaf->map[d]);
+    if (leaf->batch_rank) spyi_text_add(out, ")");
+}
+
+static const char *spyi_weights_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type, (void)rules;
+    return strcmp(base, "WeightTensor") == 0 ? "; it takes a tensor of these elements" : NULL;
+}
+
+static bool spyi_weights_lie(const spyi_leaf *leaf, const spy_tensor *t) {
+    int64_t stride = 1;
+    for (uint32_t d = t->shape.rank; d-- > leaf->batch_rank;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != stride) return false;
+        stride *= t->shape.dims[d];
+    }
+    return true;
+}
+
+static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor, *grad = NULL;
+    uint64_t addresses[2] = { 0, 0 };
+    if (leaf->mode) {
+        bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
+        grad = leaf->paired ? value[1].tensor : t->grads[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN];
+    }
+    if (!spyi_weights_lie(leaf, t) || (grad && !spyi_weights_lie(leaf, grad))) {
+        spyi_text_add(error, "%s must lie next to each other, as %s needs; copy it",
+                      spyi_weights_lie(leaf, t) ? "the elements of its gradient" : "its elements",
+                      leaf->type->display);
+        return false;
+    }
+    if (grad && leaf->batch_rank && memcmp(&grad->strides, &t->strides, sizeof t->strides) != 0) {
+        spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        return false;
+    }
+    if (!t->storage->chunk.address) {
+        spyi_text_add(error, "the device has no pointers, which tensors in Slang are made of");
+        return false;
+    }
+    addresses[0] = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
+    if (grad) addresses[1] = grad->storage->chunk.address + grad->storage->offset + grad->offset_bytes;
+    memcpy(field, addresses, sizeof addresses);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)t->strides.dims[d];
+        memcpy((uint8_t *)field + SPYI_WEIGHTS_BYTES + 4 * d, &stride, 4);
+    }
+    return true;
+}
+
+static void spyi_weights_stop(const spyi_leaf *leaf, void *field) {
+    (void)leaf;
+    memset((uint8_t *)field + 8, 0, 8);
+}
+
+static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    offsets[1] = 8;
+    return 2;
+}
+
+static const spyi_kind_build spyi_weights_build = {
+    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_weights_pack,
+                                                NULL,
+                                                NULL,
+                                                spyi_weights_stop,
+                                                spyi_weights_addresses,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_weights_kind = { "weights", &spyi_weights_build, &spyi_weights_run };
+
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void) {
+    return &spyi_weights_kind;
 }
 
 // >>kinds/pointer.c -----------------------------------------------------------------------------------------
@@ -38987,6 +42733,7 @@ static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
     spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
     spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+    spyi_weights_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -39060,7 +42807,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,          spyi_readback_kind_of,
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
         spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
-        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of, spyi_weights_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
@@ -39146,6 +42893,45 @@ SPYI_FN bool spyi_is_varying(const spyi_value *value) {
     return value->custom == &spyi_system_kinds[SPYI_SYSTEM_VARYING - SPYI_SYSTEM_THREAD];
 }
 
+// >>kinds/node.c --------------------------------------------------------------------------------------------
+
+// A value of a graph as an argument (api/fuse.h). Only the functions that record graphs take it: a call that
+// gets one says that the value has left its graph.
+
+static bool spyi_node_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    *problem = "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
+               "and tensors";
+    return false;
+}
+
+static const spyi_kind_build spyi_node_build = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_run spyi_node_run = { 0,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             spyi_node_describe,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_node_kind = { "traced value", &spyi_node_build, &spyi_node_run };
+
+SPYI_FN const spyi_value_kind *spyi_node_kind_of(void) {
+    return &spyi_node_kind;
+}
+
+spy_arg spy_arg_node(const char *name, spy_node node) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_node_kind);
+    arg.dims[0] = node.graph;
+    arg.dims[1] = node.index;
+    return arg;
+}
+
 // >>bind/threads.h ------------------------------------------------------------------------------------------
 
 // The threads of a dispatch, whose number the caller gives.
@@ -39227,6 +43013,7 @@ typedef struct spyi_options {
     uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
     bool deterministic;
+    uint32_t shared_bytes; // dynamic shared memory of a group
 } spyi_options;
 
 // A copy of options with all that they point to, for later calls. All zero: no options.
@@ -39263,6 +43050,10 @@ typedef struct spyi_node {
     bool in, out;
 } spyi_node;
 
+// What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
+// sum.
+typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX } spyi_combine;
+
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // of the chosen overload, with concrete types
@@ -39285,6 +43076,7 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
+    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
     bool names_diff;     // the kernel needs `import slangpy_diff`
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
@@ -39424,6 +43216,9 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
     "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
 // Returns DifferentialPair<T> with its fields, p of type T and d of type T.Differential, or `type` itself
@@ -39668,8 +43463,58 @@ SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_va
            !v->child_count;
 }
 
-static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
-                                     spyi_text *error) {
+// Takes the mapping and the type of an argument from the argument itself, or from the function's declaration.
+static spy_status spyi_describe_mapping(const spy_arg *arg, size_t position, const spyi_declaration *declared,
+                                        spyi_value *v, spyi_text *error) {
+    uint32_t count = arg->_map_count;
+    v->cast = arg->type;
+    v->map = arg->_map;
+    if (count == SPYI_MAP_TWICE)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "it has two mappings, one around the other; expected one");
+    if (declared && ((count && declared->map_count) || (v->cast && declared->type)))
+        return spyi_bad_arg(
+            arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+            "the function was declared with its mapping or type; expected the plain argument");
+    if (declared && declared->map_count) {
+        count = declared->map_count;
+        v->map = declared->map;
+    }
+    if (declared && declared->type) v->cast = declared->type;
+    v->one_value = count == SPYI_MAP_VALUE;
+    v->whole = count == SPYI_MAP_WHOLE || v->one_value;
+    if (count > SPY_MAX_RANK && !v->whole)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "its mapping has more than SPY_MAX_RANK entries");
+    v->map_count = v->whole ? 0 : (uint8_t)count;
+    return SPY_OK;
+}
+
+// Gives a part of a struct, or of a value with its gradient, the mapping of the whole, and the value of a pair
+// also its type. The key has them in the record of the whole.
+static void spyi_inherit_mapping(const spyi_value *whole, spyi_value *v, size_t position) {
+    bool mapped = whole->map_count || (whole->whole && !whole->one_value);
+    if (whole->kind == SPY_ARG_KIND_PAIR && position == 0 && !v->cast) v->cast = whole->cast;
+    if (!mapped || v->map_count || v->whole || (!v->rank && !v->child_count)) return;
+    v->map = whole->map;
+    v->map_count = whole->map_count;
+    v->whole = whole->whole;
+    v->inherited = true;
+}
+
+// Called when all parts of the value have its mapping. The value itself then has none.
+static void spyi_pass_mapping(spyi_value *v) {
+    v->passed_count = v->inherited ? 0 : v->map_count;
+    v->map_count = 0;
+    v->whole = v->one_value = false;
+    if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
+}
+
+// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
+// declarations for arguments; NULL: there are none.
+static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
+                                     int64_t parent, int depth, spyi_values *values, spyi_text *error) {
+    uint32_t unnamed = 0;
     if (depth > SPYI_DEEPEST_STRUCT) {
         spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -39689,15 +43534,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->name = arg->name;
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
-        v->cast = arg->type;
-        v->map = arg->_map;
-        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
-        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
-        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
-            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
-        spy_status status = spyi_describe_one(device, arg, i, v, error);
+        const spyi_declaration *declared =
+            function && function->declared ? spyi_declaration_of(function, arg->name, unnamed) : NULL;
+        if (!arg->name || !arg->name[0]) unnamed++;
+        spy_status status = spyi_describe_mapping(arg, i, declared, v, error);
+        if (status == SPY_OK) status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 24 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
@@ -39708,7 +43549,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[2] = v->rank;
         key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->_map, v->map_count);
+        memcpy(key + 8, v->map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -39718,12 +43559,16 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
+        if (parent >= 0) spyi_inherit_mapping(&values->items[parent], v, i);
         if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
+            uint32_t index = values->count - 1;
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
-            status = spyi_describe_list(device, fields, depth + 1, values, error); // may move values->items
+            status = spyi_describe_list(device, NULL, fields, index, depth + 1, values,
+                                        error); // may move values->items
             if (status != SPY_OK) return status;
+            spyi_pass_mapping(&values->items[index]);
         }
     }
     return SPY_OK;
@@ -39747,7 +43592,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
             spyi_text_add(error, "its options: global %zu has no name", i + 1);
             status = SPY_ERROR_INVALID_ARGUMENT;
         }
-        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+        if (status == SPY_OK) status = spyi_describe_list(device, NULL, lists[l], -1, 0, values, error);
     }
     values->global_count = values->count - arguments;
     values->count = arguments;
@@ -39899,7 +43744,7 @@ static spy_status spyi_describe_begin(spy_args args, const spy_call_options *opt
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error) {
     spy_status status = spyi_describe_begin(args, NULL, NULL, values, error);
-    if (status == SPY_OK) status = spyi_describe_list(device, args, 0, values, error);
+    if (status == SPY_OK) status = spyi_describe_list(device, NULL, args, -1, 0, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -39929,10 +43774,15 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
+    if (function->reduces) { // its calls are those of other functions of its module
+        spyi_text_add(error, "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
+                             "and spy_time_call() make");
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
-    status = spyi_describe_list(function->object.device, args, 0, values, error);
+    status = spyi_describe_list(function->object.device, function, args, -1, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
@@ -40051,8 +43901,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
-           spyi_key_bytes(values, &mode, 1) && spyi_key_bytes(values, &group_rank, 1) &&
-           spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &mode, 1) &&
+           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
@@ -40132,6 +43983,12 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
     options->count_rank = o->thread_count.rank;
     options->mode = o->mode;
     options->deterministic = o->deterministic;
+    options->shared_bytes = o->shared_bytes;
+    uint32_t most = function->object.device->base->limits.info.max_shared_bytes;
+    if (o->shared_bytes > most) {
+        spyi_text_add(error, "its options: shared_bytes: expected at most %u, got %u", most, o->shared_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     spyi_text prelude = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     for (size_t i = 0; i < o->constants.count && status == SPY_OK; i++)
@@ -40369,11 +44226,17 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         spyi_text_free(&got);
         return false;
     }
-    if (v->map_count && v->map_count != leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
-                       leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
-                       fit->consumed);
+    if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
+    if (v->map_count && v->map_count != leaf->batch_rank) {
+        char instead[64];
+        snprintf(instead, sizeof instead,
+                 leaf->batch_rank ? "spy_vdim(..., %u) names these" : "give it without one",
+                 leaf->batch_rank);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u); %s",
+            leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed, instead);
+    }
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];
         if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)
@@ -40727,6 +44590,16 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
            spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out) {
+    int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
+        return false;
+    *node_out = node;
+    return spyi_link_fields(a, node, &child, 1) || spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
 // >>bind/bind.c ---------------------------------------------------------------------------------------------
 
 // Binds the values of a call to the parameters of one overload: which value each parameter gets, and over
@@ -40785,6 +44658,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    if (type->from_tensor && v->kind == SPY_ARG_KIND_TENSOR && v->tensor && !v->cast) {
+        a->pair = pair;
+        return spyi_bind_built(a, index, type, name, path, in, out, node_out);
+    }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
         type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
@@ -40820,7 +44697,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
-            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
+            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", path,
                            v->cast);
         if (cast != type)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
@@ -40872,6 +44749,29 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
+// Checks that of each struct or pair that was given with a mapping some part is run over.
+static bool spyi_check_passed_maps(spyi_attempt *a) {
+    const spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; i < a->values->count; i++) {
+        const spyi_value *items = a->values->items;
+        uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
+        const char *path = NULL; // of its first leaf
+        bool taken = end == i;
+        for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
+            const spyi_leaf *leaf = &b->leaves[l];
+            if (leaf->value <= i || leaf->value >= end) continue;
+            if (!path) path = leaf->path;
+            taken = leaf->batch_rank && items[leaf->value].inherited;
+        }
+        if (!taken && path)
+            return spyi_no(
+                a, SPY_ERROR_INVALID_ARGUMENT,
+                "'%s': the mapping around it names %u dimensions, but no part of the argument is run over",
+                path, items[i].passed_count);
+    }
+    return true;
+}
+
 // Finds the call's rank, and gives leaves without a mapping their kernel dimensions, aligned at the last one.
 // New tensors get all dimensions.
 static bool spyi_finish_maps(spyi_attempt *a) {
@@ -40888,13 +44788,14 @@ static bool spyi_finish_maps(spyi_attempt *a) {
                            "RWStructuredBuffer",
                            leaf->path);
     }
+    if (!spyi_check_passed_maps(a)) return false;
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->batch_rank > b->rank) b->rank = leaf->batch_rank;
-        for (uint32_t d = 0; d < v->map_count; d++)
+        for (uint32_t d = 0; v->map_count && d < leaf->batch_rank; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
     if (options && options->call_group_shape.rank > b->rank)
@@ -40912,7 +44813,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
             return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                            "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
-                           "other arguments have, got %u",
+                           "other arguments have, got %u; spy_vmap says which of them it is run over",
                            leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
@@ -41572,12 +45473,12 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     spyi_value_text(v, &got);
     bool known = v->cast || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY || v->texel;
     if (v->cast)
-        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", p->name, v->cast);
     else
         spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                 known ? "'%s': expected %s, got %s; this kind of parameter cannot be passed"
                       : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                        "say which with spy_cast",
+                        "say which with spy_vcast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -41795,7 +45696,11 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
                       function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
+        const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
+        if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
+            bound->combine =
+                fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -41805,7 +45710,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         spyi_text_add(error,
                       winner.misfit
                           ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
-                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                          : "%u overloads fit equally well; choose one with spy_vcast or spy_vmap:%s",
                       ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
@@ -41974,7 +45879,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = a->bound.names_diff || !v->texel;
+    a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
     leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
@@ -42111,6 +46016,11 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
+    const spyi_fused *fused = a->function->module->fused;
+    if (fused && fused->no_derivative.size) { // a function that it calls has none
+        spyi_text_clear(why);
+        spyi_text_add(why, "%s", spyi_text_str(&fused->no_derivative));
+    }
     spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
             got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
             spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));
@@ -44013,6 +47923,7 @@ typedef struct spyi_pieces {
     spyi_piece_op op;
     const char *sum;    // the sum's variable
     const char *scalar; // type of the sum's scalars
+    uint8_t combine;    // spyi_combine
     bool single;        // the sum is one scalar, not an array
     bool loops;         // the sum is long: nothing is unrolled
     bool open;          // the outermost loops begin at spy_from
@@ -44025,6 +47936,13 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
     spyi_text_add(p->out, "%s", indent);
+    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // of a reduction: values of one type
+        const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
+        bool into_sum = p->op == SPYI_PIECE_SUM;
+        const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type, value);
+        return;
+    }
     switch (p->op) {
     case SPYI_PIECE_ADD:
         if (to_type == from_type && to_type->scalar != SPY_DTYPE_FLOAT16)
@@ -44122,6 +48040,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
     p.out = &s->body;
     p.op = op;
+    p.combine = s->bound->combine;
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
@@ -44306,6 +48225,11 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
+// Returns the function that puts two values of a reduction together; NULL: they are added.
+static const char *spyi_combine_name(const spyi_bound *b) {
+    return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
+}
+
 // Writes an assignment to each scalar of leaf `i`'s sum. `format` is its right side, where %s is the scalar
 // and spy_p its index.
 static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
@@ -44358,8 +48282,11 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         for (uint32_t i = 0; i < b->leaf_count; i++) {
             if (!spyi_is_summed(s, i)) continue;
             spyi_text format = { NULL, 0, 0 };
-            spyi_text_add(&format, "%%s + ");
+            const char *name = spyi_combine_name(b);
+            if (name) spyi_text_add(&format, "%s(%%s, ", name);
+            else spyi_text_add(&format, "%%s + ");
             spyi_left_place(s, i, "spy_j", &format);
+            if (name) spyi_text_add(&format, ")");
             spyi_each_sum(s, i, spyi_text_str(&format), "    ");
             spyi_text_free(&format);
         }
@@ -44430,8 +48357,11 @@ static void spyi_sums_body(spyi_emit_state *s) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar =
             n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
+        const char *nothing = b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
-        else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
+        else if (n) spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
+        if (n > 1 && b->combine)
+            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n, s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }
@@ -44445,8 +48375,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
                           team, side, key->inner ? "true" : "false");
             continue;
         }
-        snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
-                 team);
+        const char *combine = spyi_combine_name(b);
+        snprintf(format, sizeof format, "spyi_team_%s(%%s, spy_r, spy_r * %u + spy_n, %u, %u)",
+                 combine ? combine : "sum", side, side, team);
         spyi_each_sum(s, i, format, "    ");
     }
     spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi_block._sums)\n    {\n");
@@ -44572,6 +48503,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
+    if (key->team && s->bound->combine) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
@@ -44795,6 +48727,7 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
+    bool plain;                // of the plain variant of a pack, for all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
     uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
     uint32_t thread_groups[3]; // groups before folding
@@ -44906,6 +48839,13 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
+    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
+    // which walks memory of any strides (call/launch.h).
+    uint64_t *absent;
+    uint32_t absent_count;
+    bool plain_sums; // all launches that sum gradients run the plain variant
+    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    uint64_t plain_of;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
@@ -44979,6 +48919,12 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
+// Returns whether a launch with this key runs the plain variant: the pack lacks its own, or the plain one is to be made.
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key);
+// Remembers that the device's pack lacks the variant. Returns false when there is no pack, when that was known, or when
+// memory ran out.
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
+
 // memory_access.c
 // Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
 // memory.
@@ -45028,6 +48974,24 @@ SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
+// >>plan/packs.h --------------------------------------------------------------------------------------------
+
+// Packs: what a call is called in their lists and manifests, what a recorded kernel adds, and what is said of a call
+// that a pack lacks. base/archive.h has the answers, and compiler/memo.h how a module gets them.
+
+// Appends the call as a line of tools/pack's list: "call m.add(x: float[], y: float[,], _result: new)".
+SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out);
+// Notes a kernel in the manifest of the pack that the device records.
+SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_values *values, uint64_t bytes);
+// Replaces an error by what the device's pack lacks: the call, the nearest one that it has, and the line to add.
+SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_values *values,
+                                     spyi_text *error);
+// Returns whether the device runs from a pack, and whether it records one.
+SPYI_FN bool spyi_is_packed(const spy_device *device);
+SPYI_FN bool spyi_is_recording(const spy_device *device);
+// Writes the pack of a device that environment variable SLANGPY_RECORD_PACK has made record, and logs a failure.
+SPYI_FN void spyi_pack_save_at_end(spy_device *device);
+
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
 // Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
@@ -45039,7 +49003,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 5u
+#define SPYI_RECIPE_VERSION 6u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -45539,6 +49503,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     free(plan->variants);
     spyi_bound_free(&plan->bound);
     free(plan->repeated_options);
+    free(plan->absent);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -45754,6 +49719,222 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
         return true;
     }
     return false;
+}
+
+// >>plan/packs.c --------------------------------------------------------------------------------------------
+
+// Names of calls in packs, and writing packs: see packs.h.
+
+SPYI_FN bool spyi_is_packed(const spy_device *device) {
+    return device->ctx.pack && !spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
+}
+
+SPYI_FN bool spyi_is_recording(const spy_device *device) {
+    return device->ctx.pack && spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
+}
+
+// >>names of calls
+
+static const char *spyi_call_type_name(const spyi_value *v) {
+    return v->type ? v->type->display : "?";
+}
+
+// Appends "float[,]" for two dimensions.
+static void spyi_call_dims_text(const spyi_value *v, spyi_text *out) {
+    spyi_text_add(out, "%s", spyi_call_type_name(v));
+    for (uint32_t d = 0; d < v->rank; d++) spyi_text_add(out, d ? "," : "[");
+    spyi_text_add(out, v->rank ? "]" : "[0]"); // a tensor without dimensions
+}
+
+// Appends a value with its fields, and returns the index of the next one.
+static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi_text *out) {
+    const spyi_value *v = &values->items[i];
+    uint32_t next = i + 1;
+    if (v->name) spyi_text_add(out, "%s: ", v->name);
+    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
+    switch (v->kind) {
+    case SPY_ARG_KIND_TENSOR:
+        spyi_call_dims_text(v, out);
+        if (v->grads[0] || v->grads[1]) spyi_text_add(out, " grad");
+        break;
+    case SPY_ARG_KIND_ARRAY:
+        spyi_text_add(out, "host ");
+        spyi_call_dims_text(v, out);
+        break;
+    case SPY_ARG_KIND_DATA: spyi_text_add(out, "bytes %u", v->size); break;
+    case SPY_ARG_KIND_STRUCT:
+    case SPY_ARG_KIND_PAIR:
+        spyi_text_add(out, v->kind == SPY_ARG_KIND_PAIR ? "pair {" : "{");
+        for (uint32_t c = 0; c < v->child_count; c++) {
+            if (c) spyi_text_add(out, ", ");
+            next = spyi_call_value_text(values, next, out);
+        }
+        spyi_text_add(out, "}");
+        break;
+    case SPY_ARG_KIND_NEW: spyi_text_add(out, "new"); break;
+    case SPY_ARG_KIND_RESULT: spyi_text_add(out, "result"); break;
+    case SPY_ARG_KIND_CUSTOM:
+        spyi_text_add(out, "%s", v->custom->name);
+        if (v->type) spyi_text_add(out, " %s", v->type->display);
+        break;
+    default: spyi_text_add(out, "%s", spyi_call_type_name(v)); break;
+    }
+    if (v->cast) spyi_text_add(out, " as %s", v->cast);
+    if (v->whole) spyi_text_add(out, " whole");
+    for (uint32_t d = 0; d < v->map_count; d++) spyi_text_add(out, "%s%d", d ? "," : " map ", v->map[d]);
+    return next;
+}
+
+SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out) {
+    static const char *const modes[] = { "call", "backward", "forward" };
+    spyi_text_add(out, "%s %s.%s(", values->threads ? "dispatch" : modes[spyi_mode_of(values)],
+                  function->module->name, function->name);
+    for (uint32_t i = 0; i < spyi_values_given(values);) {
+        if (i) spyi_text_add(out, i == values->count ? "; " : ", ");
+        i = spyi_call_value_text(values, i, out);
+    }
+    spyi_text_add(out, ")");
+}
+
+static const char *spyi_pack_target(const spy_device *device) {
+    return spyi_rules_of(device->base->limits.profile.target)->suffix;
+}
+
+SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_values *values, uint64_t bytes) {
+    const spy_device *device = function->object.device;
+    spyi_text line = { NULL, 0, 0 };
+    spyi_text_add(&line, "call\t%s\t", spyi_pack_target(device));
+    spyi_call_text(function, values, &line);
+    spyi_archive_note(spyi_store_pack(device->ctx.pack), spyi_text_str(&line), 1, bytes);
+    spyi_text_free(&line);
+}
+
+// >>what a pack lacks
+
+// Gives the recorded call that is most like `wanted`. Returns false when the pack has none for this target.
+static bool spyi_pack_nearest(const spy_device *device, const char *wanted, spyi_text *out) {
+    size_t size, best = SIZE_MAX;
+    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+    spyi_text begin = { NULL, 0, 0 }, name = { NULL, 0, 0 };
+    spyi_text_add(&begin, "call\t%s\t", spyi_pack_target(device));
+    for (size_t at = 0; at < size;) {
+        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
+        size_t length = end ? (size_t)(end - line) : size - at;
+        at += length + 1;
+        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
+        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
+        spyi_text_clear(&name);
+        spyi_text_add_n(&name, line + begin.size,
+                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+        size_t distance = spyi_edit_distance(wanted, spyi_text_str(&name));
+        if (distance >= best) continue;
+        best = distance;
+        spyi_text_clear(out);
+        spyi_text_add(out, "%s", spyi_text_str(&name));
+    }
+    spyi_text_free(&begin);
+    spyi_text_free(&name);
+    return best != SIZE_MAX;
+}
+
+SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_values *values,
+                                     spyi_text *error) {
+    const spy_device *device = function->object.device;
+    spyi_text wanted = { NULL, 0, 0 }, nearest = { NULL, 0, 0 };
+    spyi_call_text(function, values, &wanted);
+    spyi_text_clear(error);
+    spyi_text_add(
+        error,
+        "the pack lacks this call, and a device with a pack compiles nothing. To add it, record it, or add "
+        "this line to the list of tools/pack:\n  %s\n",
+        spyi_text_str(&wanted));
+    if (spyi_pack_nearest(device, spyi_text_str(&wanted), &nearest))
+        spyi_text_add(error, "The nearest call that the pack has:\n  %s", spyi_text_str(&nearest));
+    else spyi_text_add(error, "The pack has no calls for this kind of device");
+    spyi_text_free(&wanted);
+    spyi_text_free(&nearest);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+// >>writing
+
+static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 };
+    spyi_archive *other = NULL;
+    spy_status status = SPY_OK;
+    if (spyi_file_exists(path)) {
+        spyi_text why = { NULL, 0, 0 };
+        bool read = spyi_file_read(path, &file);
+        if (read) other = spyi_archive_open(file.data, file.size, true, &why);
+        if (!other) {
+            spyi_text_add(error, "%s: there is a file that no pack can be added to: %s", path,
+                          read ? spyi_text_str(&why) : spyi_file_problem());
+            status = SPY_ERROR_INVALID_ARGUMENT;
+        }
+        spyi_text_free(&why);
+    }
+    if (status == SPY_OK && !spyi_archive_write(spyi_store_pack(device->ctx.pack), other, &bytes)) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    // Another name first, so that a program that starts meanwhile reads a whole pack.
+    spyi_text_add(&unfinished, "%s.unfinished", path);
+    if (status == SPY_OK && (!spyi_file_write(spyi_text_str(&unfinished), bytes.data, bytes.size) ||
+                             !spyi_file_rename(spyi_text_str(&unfinished), path))) {
+        spyi_text_add(error, "%s: the file cannot be written: %s", path, spyi_file_problem());
+        status = SPY_ERROR_IO;
+    }
+    spyi_archive_close(other);
+    spyi_text_free(&bytes);
+    spyi_text_free(&unfinished);
+    return status;
+}
+
+SPYI_FN void spyi_pack_save_at_end(spy_device *device) {
+    spyi_text error = { NULL, 0, 0 };
+    if (!device->record_path) return;
+    if (spyi_pack_save(device, device->record_path, &error) != SPY_OK)
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_ERROR, "SLANGPY_RECORD_PACK: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+}
+
+spy_status spy_save_pack(spy_device *device, const char *path) {
+    const char *function = "spy_save_pack";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    spyi_text error = { NULL, 0, 0 };
+    if (status != SPY_OK) return status;
+    if (!path || !path[0]) {
+        spyi_text_add(&error, "path: expected a file's path, got %s", path ? "\"\"" : "NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (!spyi_is_recording(device)) {
+        spyi_text_add(&error, "the device was created without desc.record_pack");
+        status = SPY_ERROR_UNSUPPORTED;
+    } else {
+        status = spyi_pack_save(device, path, &error);
+    }
+    if (status != SPY_OK) status = spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_get_pack_manifest(spy_device *device, char *text, size_t capacity) {
+    size_t size = 0;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_pack_manifest") != SPY_OK) return 0;
+    if (capacity && !text) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_get_pack_manifest: text is NULL, capacity is %zu", capacity);
+    } else if (spyi_is_packed(device)) {
+        const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+        size_t n = size < capacity ? size : capacity ? capacity - 1 : 0;
+        if (capacity) {
+            memcpy(text, manifest, n);
+            text[n] = '\0';
+        }
+    }
+    spyi_leave(device);
+    return size;
 }
 
 // >>plan/plan.c ---------------------------------------------------------------------------------------------
@@ -46016,9 +50197,13 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return spyi_plan_get(function, values, plan, error);
     }
     spyi_plan *made = NULL;
+    uint32_t lacks =
+        spyi_compiler_lacks(device->compiler); // another thread's may be counted: then its text is too broad
     bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);
+    if (status != SPY_OK && spyi_is_packed(device) && spyi_compiler_lacks(device->compiler) != lacks)
+        status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (left && !made->bound.sizes) { // a prepared call may have added the plan meanwhile
         *plan = spyi_cache_find(device, function, values);
@@ -46136,6 +50321,7 @@ static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry
     for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     out->block_size = e->block_size;
     out->block_by_address = e->block_by_address;
+    out->shared_bytes = plan->bound.options.shared_bytes;
 }
 
 // Makes a variant without a kernel: its text, and its pack program unless it is a shader.
@@ -46321,6 +50507,22 @@ static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *v
     return status;
 }
 
+// Checks that the device has what SPIR-V of a pack, which was made for any device, declares to need.
+static spy_status spyi_variant_features(const spy_device *device, const spyi_code *code, spyi_text *error) {
+    uint32_t missing = spyi_code_features(code) & ~device->base->limits.info.features;
+    static const char *const names[] = { "float16", "float64",   "int8",
+                                         "int16",   "int64",     "atomic additions of float32",
+                                         NULL,      "subgroups", "pointers" };
+    if (spyi_rules_of(device->base->limits.profile.target)->is_text) return SPY_OK;
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((missing >> i & 1) && names[i]) {
+            spyi_text_add(error, "its kernel needs %s, which this device, '%s', does not have", names[i],
+                          device->base->limits.info.name);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
@@ -46360,6 +50562,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
+    if (status == SPY_OK && spyi_is_recording(device)) // of text, what it is compiled to is counted
+        spyi_pack_note_kernel(function, values,
+                              spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
+    if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
@@ -46435,6 +50641,39 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     return SPY_OK;
 }
 
+// >>variants of packs
+
+static uint64_t spyi_variant_key_hash(const spyi_variant_key *key) {
+    return spyi_hash(key, offsetof(spyi_variant_key, walk) + key->walk_count, 0);
+}
+
+static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
+    for (uint32_t i = 0; i < plan->absent_count; i++)
+        if (plan->absent[i] == hash) return true;
+    return false;
+}
+
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
+    if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
+    uint64_t hash = spyi_variant_key_hash(key);
+    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+}
+
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
+    uint64_t hash = spyi_variant_key_hash(key);
+    if (!spyi_is_packed(plan->function->object.device) || spyi_plan_lacks(plan, hash)) return false;
+    if (key->finishes) { // the dispatch before it must not leave parts of sums: it is to be a plain one, too
+        bool known = plan->plain_sums;
+        plan->plain_sums = true;
+        return !known;
+    }
+    uint64_t *grown = (uint64_t *)spyi_realloc(plan->absent, (plan->absent_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    plan->absent = grown;
+    plan->absent[plan->absent_count++] = hash;
+    return true;
+}
+
 // >>finding, or else making
 
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
@@ -46445,6 +50684,11 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
+    bool records = spyi_is_recording(device), plain = records && plan->launch->plain;
+    if (plain) {
+        plan->plain_of = 0; // the call goes on with its own variant
+        *left = true;
+    }
     if (*variant) return SPY_OK;
     if (plan->generation != function->module->generation) return SPY_ERROR_NOT_READY;
     spy_status status = spyi_variant_share(plan, &key, values, variant, error);
@@ -46462,7 +50706,20 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
+    if (status != SPY_OK &&
+        (plain || (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &key)))) {
+        spyi_text_free(error); // the launch is computed anew, for another variant
+        *left = true;
+        return SPY_OK;
+    }
+    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
+        status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
+    if (records && !plain && !values->threads &&
+        !key.finishes) { // for the pack, the call makes the plain variant, too
+        plan->plain_of = spyi_variant_key_hash(&key);
+        *left = true;
+    }
     if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile
         spyi_variant_free(device, *variant);
         *variant = spyi_variant_find(plan, &key);
@@ -46705,6 +50962,7 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
     spyi_stream_u32(r, &o->count_rank);
     o->mode = (spy_call_mode)spyi_stream_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_stream_bool(r, &o->deterministic);
+    spyi_stream_u32(r, &o->shared_bytes);
     (void)spyi_stream_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
 }
@@ -46735,6 +50993,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_stream_bool(r, &b->grads_inside[1]);
     spyi_stream_bool(r, &b->names_diff);
     spyi_stream_bool(r, &b->notes_textures);
+    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_MAX + 1);
     spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
     if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;
@@ -47127,7 +51386,9 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
-// and allocates nothing.
+// and allocates nothing. A device with a pack that lacks the variant of the launch gets the plain variant's launch
+// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Dispatches have
+// none.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
@@ -47237,6 +51498,15 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
+// How the room fuse makes calls of functions that end in a reduction. The caller has left the device.
+typedef struct spyi_fused_table {
+    spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
+                       const char *public_name, bool timed, uint64_t *gpu_time_ns);
+    size_t (*explain)(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                      size_t capacity);
+    spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
+} spyi_fused_table;
+
 // sums.c
 // Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
 // reference each; returns their number. The caller has entered the device.
@@ -47324,7 +51594,13 @@ typedef struct spyi_again_item {
     uint8_t how;       // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
-    uint8_t **places;  // where its value or address stands in the blocks
+    uint8_t **places; // where its value or address stands in the blocks
+    // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
+    // the function. `explicit_way`: it has one of them.
+    const char *cast;
+    int8_t map[SPY_MAX_RANK];
+    uint8_t map_count;
+    bool explicit_way;
     uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
@@ -47666,6 +51942,7 @@ static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, ui
                   leaf->path, leaf->type->display, leaf->batch_rank + dim,
                   (long long)leaf->consumed_dims[dim]);
     spyi_shape_text(&shape, error);
+    if (!v->cast && !v->map_count) spyi_text_add(error, "; spy_vcast says which type its elements have");
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
@@ -47705,6 +51982,7 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
             spyi_shape_text(&mine, error);
             spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
                           (long long)call->dims[k], (long long)size);
+            if (!v->map_count) spyi_text_add(error, "; spy_vmap says which dimensions it is run over");
             return SPY_ERROR_SHAPE_MISMATCH;
         }
     }
@@ -47795,6 +52073,12 @@ static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, sp
     memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
 }
 
+static bool spyi_leaf_has_dim(const spyi_leaf *leaf, uint32_t dim) {
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        if (leaf->map[d] == dim) return true;
+    return false;
+}
+
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error) {
     launch->pass_count = 0;
@@ -47802,7 +52086,10 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (b->leaves[i].role != SPYI_ROLE_ADDED) continue;
         uint32_t shared = 0, p = 0;
         for (uint32_t d = 0; d < launch->shape.rank; d++)
-            if (launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) shared |= 1u << d;
+            if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
+                (launch->plain &&
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // also of size 1: for any sizes alike
+                shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
             p++;
@@ -47852,7 +52139,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
             each = launch->parts;
             launch->key.inner = 0;
         }
-        if (group & (group - 1)) {
+        if ((group & (group - 1)) || launch->plain) {
             team = group;
             launch->key.inner = 1;
         } else if (launch->key.inner) {
@@ -47869,11 +52156,11 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         }
         side = group / team;
         launch->key.team = SPYI_WHOLE_TEAM;
-        for (uint32_t p = 0; p < 11 && !(group & (group - 1)); p++)
+        for (uint32_t p = 0; p < 11 && !(group & (group - 1)) && !launch->plain; p++)
             if (1u << p == team) launch->key.team = (uint8_t)(p + 1);
         uint64_t groups = (sums + side - 1) / side, most = cpu ? SPYI_TEAM_GROUPS_CPU : SPYI_TEAM_GROUPS,
                  least = (uint64_t)team * (cpu ? SPYI_TEAM_ELEMENTS_CPU : SPYI_TEAM_ELEMENTS);
-        uint64_t parts = step || groups >= most ? 1 : most / groups;
+        uint64_t parts = step || launch->plain || groups >= most ? 1 : most / groups;
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
@@ -47893,7 +52180,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
+    return !b->options.deterministic && !b->combine && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
@@ -47954,7 +52241,8 @@ SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int
         sizes[d] = launch->shape.dims[order[d]];
         launch->element_strides[d] = row_major.dims[order[d]];
     }
-    launch->key.reordered = turned && !launch->finishes && (b->uses_library || b->call_info);
+    launch->key.reordered =
+        (turned || launch->plain) && !launch->finishes && (b->uses_library || b->call_info);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         int64_t strides[SPY_MAX_RANK];
         for (uint32_t d = 0; d < n; d++) strides[d] = launch->leaves[i].strides[order[d]];
@@ -48215,8 +52503,9 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    launch->key.folded = groups > limits->info.max_group_count;
-    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    bool many = groups > limits->info.max_group_count;
+    launch->key.folded = many || launch->plain;
+    launch->groups[0] = (uint32_t)(many ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
     return SPY_OK;
@@ -48243,7 +52532,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
-    launch->key.folded = groups > most;
+    launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
@@ -48257,9 +52546,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
 // and a gathered walk.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
-                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
+                              uint64_t offset, bool plain, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
-    bool packed = true;
+    bool packed = !plain;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
         int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
         if (size != 1 && stride != pack) packed = false;
@@ -48291,7 +52580,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
 
-// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension. Backward calls
+// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension, unless the launch is plain.
+// Backward calls
 // have their own order of dimensions; those that gradients are summed over are not merged with others.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     uint32_t rank = 0, count = launch->shape.rank, kept = 0;
@@ -48305,8 +52595,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     for (uint32_t k = 0; k < count; k++) {
         int64_t size = sizes[k];
         if (k == kept) launch->kept = rank;
-        if (size == 1) continue;
-        bool merge = rank > launch->kept;
+        if (size == 1 && !launch->plain) continue;
+        bool merge = rank > launch->kept && !launch->plain;
         for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
             const int64_t *strides = launch->leaves[i].strides;
             if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
@@ -48323,8 +52613,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     launch->rank = rank;
 }
 
-static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    bool uniform = true, linear = true;
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool plain) {
+    bool uniform = !plain, linear = !plain;
     int64_t expected = 1;
     for (uint32_t d = launch->rank; d-- > 0;) {
         uniform = uniform && leaf->strides[d] == 0;
@@ -48353,12 +52643,15 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
-SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+// Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
+static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
+                                       spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
     launch->repeatable = NULL;
+    launch->plain = plain;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -48386,7 +52679,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->offset_bytes : 0;
-        spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, plain, at, &launch->key.walk[i]);
         if (at->storage) {
             spyi_launch_tensor(at, v->tensor);
         } else {
@@ -48426,19 +52719,29 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (spyi_is_walked(b, launch, i))
             launch->key.walk[i] =
                 (uint8_t)(launch->key.walk[i] |
-                          (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
-                          spyi_walk_for(launch, &launch->leaves[i]));
-    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) // in the other cases each element has its own thread
+                          (plain || launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED
+                                                                                       : 0u) |
+                          spyi_walk_for(launch, &launch->leaves[i], plain));
+    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
+        !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
+    launch->key.by_team =
+        launch->key.team && !plain && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
     return spyi_launch_groups(b, values, limits, group, launch, error);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_launch_shape_as(plan, values, false, error);
+    if (status != SPY_OK || values->threads || !spyi_plan_wants_plain(plan, &plan->launch->key))
+        return status;
+    return spyi_launch_shape_as(plan, values, true, error);
 }
 
 // >>call/repeat.c -------------------------------------------------------------------------------------------
@@ -49318,8 +53621,8 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     bool gradient = l->value >= values->count;
     uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
     bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
-    if (op == SPYI_AGAIN_NEVER || v->child_count || v->cast || v->map_count || v->whole || l->untracked ||
-        (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
+    if (op == SPYI_AGAIN_NEVER || v->child_count || l->untracked || (tensor && !v->tensor) ||
+        (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
     if (a->name) return false; // the value feeds two leaves
@@ -49329,6 +53632,12 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->direction = v->direction;
     a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
+    if (!gradient) {
+        a->cast = v->arg->type;
+        a->map_count = (uint8_t)v->arg->_map_count;
+        if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
+        a->explicit_way = a->cast || a->map_count;
+    }
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
@@ -49389,7 +53698,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
                   step_count * spyi_align(sizeof *steps, 8);
     for (uint32_t i = 0; i < values->count; i++)
-        size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
+        size += (values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0) +
+                (values->items[i].cast ? spyi_align(strlen(values->items[i].cast) + 1, 8) : 0);
     for (uint32_t i = 0; i < step_count; i++) {
         packs += steps[i].variant->emitted.pack_count;
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
@@ -49441,6 +53751,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
                               step_count == 1 ? plan->launch->block : again->steps[k].block);
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
+        if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
     }
     return again;
 }
@@ -49648,6 +53959,13 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
+// Compares an argument's mapping and type with those of the item.
+static SPYI_NOINLINE bool spyi_again_same_way(const spy_arg *arg, const spyi_again_item *a) {
+    if (arg->_map_count != a->map_count || (arg->type == NULL) != (a->cast == NULL)) return false;
+    if (a->map_count <= SPY_MAX_RANK && memcmp(arg->_map, a->map, a->map_count) != 0) return false;
+    return !a->cast || strcmp(arg->type, a->cast) == 0;
+}
+
 // spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
 // of its memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
@@ -49767,9 +54085,10 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     const spy_arg *arg = args.items;
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count || !spyi_again_named(arg, a->name))
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction ||
+            !spyi_again_named(arg, a->name))
             return false;
+        if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
                 !spyi_again_tensor(launch, a, arg->value.tensor, use++))
@@ -49986,17 +54305,27 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 // Makes the variants on a compile thread, for a plan that no other thread knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     spyi_launch *launch = plan->launch;
-    spy_status status;
+    spy_status status = SPY_OK;
     launch->pass = 0;
     launch->finishes = false;
-    do { // each pass of a backward call has its own variant
+    bool more = true;
+    while (more) { // each pass of a backward call has its own variant
         spyi_variant *variant = NULL;
         status = spyi_launch_shape(plan, values, error);
-        if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
-        status = spyi_variant_create(plan, &launch->key, values, &variant, error);
-        if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
-             spyi_next_pass(launch));
+        if (status == SPY_OK && launch->count && !spyi_variant_find(plan, &launch->key)) {
+            status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+        }
+        if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
+            spyi_text_free(error); // the pack may have the plain variant
+            status = SPY_OK;
+            launch->pass = 0;
+            launch->finishes = false;
+            continue;
+        }
+        more = status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
+               spyi_next_pass(launch);
+    }
     launch->pass = 0;
     launch->finishes = false;
     return status;
@@ -50564,8 +54893,12 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
                              const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
-    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     spy_device *device = function->object.device;
+    if (!SPYI_LIKELY(!function->reduces)) {
+        spyi_leave(device);
+        return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+    }
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
         return status;
@@ -50612,7 +54945,56 @@ spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
 
 // spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+// Bytes that a call reads and writes, each element of memory counted once, and its kernels.
+typedef struct spyi_traffic {
+    double reads, writes;
+    uint32_t kernels;
+} spyi_traffic;
+
+static void spyi_add_traffic(const spyi_bound *b, const spyi_launch *launch, spyi_traffic *t) {
+    t->kernels++;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        uint8_t walk = i < SPYI_MOST_MEMORY_LEAVES ? launch->key.walk[i] : 0;
+        if (!spyi_leaf_in_memory(leaf) || (walk & SPYI_WALK_SKIPPED)) continue;
+        double bytes = (double)spyi_type_device_stride(leaf->element ? leaf->element : leaf->type);
+        for (uint32_t d = 0; d < leaf->consumed && leaf->element && leaf->element != leaf->type; d++)
+            if (leaf->consumed_dims[d] > 0) bytes *= (double)leaf->consumed_dims[d];
+        for (uint32_t d = 0; d < launch->rank; d++)
+            if (launch->leaves[i].strides[d] != 0) bytes *= (double)launch->dims[d];
+        bool adds = leaf->role == SPYI_ROLE_ADDED;
+        if (adds || leaf->in) t->reads += bytes;
+        if (adds || leaf->out) t->writes += bytes;
+    }
+}
+
+static void spyi_bytes_text(double bytes, spyi_text *out) {
+    static const char *const units[] = { "bytes", "KB", "MB", "GB" };
+    int unit = 0;
+    while (bytes >= 10000 && unit < 3) {
+        bytes /= 1000;
+        unit++;
+    }
+    spyi_text_add(out, bytes == (double)(int64_t)bytes ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+// Says what the call costs. `traffic` is that of all its kernels.
+static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic, spyi_text *out) {
+    const spyi_fused *fused = plan->function->module->fused;
+    if (fused) spyi_text_add(out, "  fuses %s\n", spyi_text_str(&fused->summary));
+    spyi_text_add(out, "  reads ");
+    spyi_bytes_text(traffic->reads, out);
+    spyi_text_add(out, ", writes ");
+    spyi_bytes_text(traffic->writes, out);
+    spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
+    bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
+    if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
+        spyi_text_add(out, ", nothing was stored for it: what it needs of the function's values it computes again");
+    spyi_text_add(out, "\n");
+}
+
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_traffic *traffic,
+                         spyi_text *out) {
     const spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
@@ -50631,7 +55013,10 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     memcpy(collapsed.dims, launch->dims, launch->rank * sizeof *launch->dims);
     spyi_text_add(out, "  collapsed to ");
     spyi_shape_text(&collapsed, out);
-    spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_text_add(out, "%s\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_explain_cost(plan, traffic, out);
+    const spyi_fused *fused = plan->function->module->fused;
+    if (fused) spyi_text_add(out, "\n%s\n", spyi_text_str(&fused->text));
     spyi_emitted emitted;
     if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
                   &launch->key, &emitted, out) == SPY_OK) {
@@ -50643,6 +55028,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
 size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
                         size_t capacity) {
     if (text && capacity) text[0] = 0;
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
+        return function->object.device->fused_table->explain(function, args, options, text, capacity);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
@@ -50652,8 +55039,22 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // keeps the last call's launch
+    spyi_traffic traffic = { 0, 0, 0 };
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, &out);
+    // Goes over all passes of a backward call, and then describes the first one.
+    bool more = status == SPY_OK && plan->launch->count > 0;
+    while (more) {
+        spyi_launch *launch = plan->launch;
+        spyi_add_traffic(&plan->bound, launch, &traffic);
+        more = plan->bound.mode == SPY_CALL_MODE_BACKWARD && spyi_next_pass(launch);
+        if (more) status = spyi_launch_shape(plan, values, &out);
+        more = more && status == SPY_OK;
+        if (more || !traffic.kernels) continue;
+        launch->pass = 0;
+        launch->finishes = false;
+        if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    }
+    if (status == SPY_OK) spyi_explain(plan, values, &traffic, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
     size_t size = strlen(all);
     if (text && capacity) {
@@ -50929,6 +55330,8 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
 
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
+        return function->object.device->fused_table->resolve(function, args, options);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
@@ -50961,6 +55364,554 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
 
 void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
+}
+
+// >>call/gradcheck.c ----------------------------------------------------------------------------------------
+
+// spy_gradcheck: compares the gradients that backward calls compute with central differences of the function
+// itself.
+//
+// The check works on copies of the arguments. Outputs get random gradients s; a backward call then gives, for
+// each number x of the inputs, the derivative of L = sum(s * output) by x. The same derivative is estimated
+// from two calls with x + h and x - h. Differences of outputs are taken one by one, in double, so that outputs
+// that do not depend on x add nothing to the estimate.
+
+#define SPYI_MOST_CHECKED 64
+
+// One tensor of the check: an input or an output.
+typedef struct spyi_checked {
+    char path[64];                    // "x", "light.color", "_result"
+    spy_tensor *tensor, *flat, *grad; // the copy, and views of its scalars and of its gradient's
+    int64_t count;                    // scalars
+    spy_dtype dtype;
+    bool input, output; // found when the call is bound; neither: it takes no part
+    double *seeds, *plus, *minus,
+        *grads; // `count` numbers each: of outputs the first three, of inputs the last
+} spyi_checked;
+
+typedef struct spyi_gradcheck {
+    spy_function *function;
+    spy_device *device;
+    const spy_gradcheck_desc *desc;
+    bool wide;      // float numbers, arrays and tensors become double
+    bool own_types; // numbers and host arrays keep their types; else they are float
+    spyi_checked items[SPYI_MOST_CHECKED];
+    uint32_t count;
+    spy_arg *args; // the arguments, and one more for the result
+    size_t arg_count;
+    void *blocks[SPYI_MOST_CHECKED]; // lists of fields
+    uint32_t block_count;
+    uint64_t random;
+    spyi_text error;
+} spyi_gradcheck;
+
+// >>copies of the arguments
+
+static void spyi_gradcheck_clear(spyi_gradcheck *g) {
+    for (uint32_t i = 0; i < g->count; i++) {
+        spyi_checked *c = &g->items[i];
+        spy_release_tensor(c->flat);
+        spy_release_tensor(c->grad);
+        spy_release_tensor(c->tensor);
+        free(c->seeds);
+        free(c->plus);
+        free(c->minus);
+        free(c->grads);
+    }
+    for (uint32_t i = 0; i < g->block_count; i++) free(g->blocks[i]);
+    memset(g->items, 0, sizeof g->items);
+    g->count = g->block_count = 0;
+    g->arg_count = 0;
+    spyi_text_clear(&g->error);
+}
+
+static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const char *format, ...)
+    SPYI_PRINTF(3, 4);
+static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (!g->error.size) spyi_text_add(&g->error, "%s", line);
+    return status;
+}
+
+// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL: the error
+// has been reported.
+static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy_tensor *tensor) {
+    if (!tensor) return NULL;
+    if (g->count == SPYI_MOST_CHECKED) {
+        spy_release_tensor(tensor);
+        (void)spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED, "it has more than %d tensors and numbers",
+                                SPYI_MOST_CHECKED);
+        return NULL;
+    }
+    spyi_checked *c = &g->items[g->count++];
+    snprintf(c->path, sizeof c->path, "%s", path);
+    c->tensor = tensor;
+    c->flat = spy_create_flat_view(tensor);
+    c->grad = c->flat ? spy_create_flat_view(spy_tensor_grad(tensor)) : NULL;
+    if (!c->grad) return NULL;
+    spy_tensor_info info = spy_get_tensor_info(c->flat);
+    c->dtype = info.dtype;
+    c->count = info.element_count;
+    size_t size = ((size_t)c->count + 1) * sizeof(double);
+    c->seeds = (double *)spyi_malloc(size);
+    c->plus = (double *)spyi_malloc(size);
+    c->minus = (double *)spyi_malloc(size);
+    c->grads = (double *)spyi_malloc(size);
+    return c->seeds && c->plus && c->minus && c->grads ? c : NULL;
+}
+
+static bool spyi_is_float_dtype(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
+}
+
+// Returns whether all scalars of the tensor's elements are floats of one type, so that it can be checked.
+static bool spyi_has_float_scalars(const spy_tensor *tensor) {
+    const spyi_type *type = tensor->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    if (type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_type *field = type->fields[f].type;
+            while (field->kind == SPYI_TYPE_ARRAY) field = field->element;
+            if (field->kind > SPYI_TYPE_MATRIX || !spyi_is_float_dtype(field->scalar)) return false;
+        }
+        return type->field_count > 0;
+    }
+    return type->kind <= SPYI_TYPE_MATRIX && spyi_is_float_dtype(type->scalar);
+}
+
+// Returns a copy of the tensor with a gradient.
+static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
+    spy_tensor_info info = spy_get_tensor_info(from);
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = info.shape;
+    desc.with_grad = true;
+    desc.module = spy_function_module(g->function);
+    if (g->wide && info.dtype == SPY_DTYPE_FLOAT32) desc.dtype = SPY_DTYPE_FLOAT64;
+    else desc.like = from;
+    spy_tensor *made = spy_create_tensor(g->device, &desc);
+    if (made && spy_tensor_copy(made, from) == SPY_OK) return made;
+    spy_release_tensor(made);
+    return NULL;
+}
+
+// Returns a tensor of host numbers with a gradient; `data` NULL: zeros.
+static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
+                                          spy_dtype dtype) {
+    spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
+    int64_t count = spyi_shape_count(&shape);
+    void *converted = data ? spyi_malloc((size_t)(count > 0 ? count : 0) * sizeof(double) + 1) : NULL;
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = shape;
+    desc.dtype = to;
+    desc.with_grad = true;
+    desc.data = converted;
+    desc.zeroed = !data;
+    bool good =
+        !data || (converted && spy_convert_numbers(converted, to, data, dtype, (size_t)count) == SPY_OK);
+    spy_tensor *made = good ? spy_create_tensor(g->device, &desc) : NULL;
+    free(converted);
+    return made;
+}
+
+static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out);
+
+// Replaces one argument by a tensor that can be checked, if it holds float numbers. Others stay as they are.
+static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, const char *path, spy_arg *out) {
+    spy_tensor *made = NULL;
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    bool out_only = arg->direction == SPY_DIRECTION_OUT;
+    *out = *arg;
+    if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
+        spy_arg value = arg->value.fields[0];
+        value.name = arg->name;
+        if (!value._map_count) { // a mapping around the pair
+            value._map_count = arg->_map_count;
+            memcpy(value._map, arg->_map, sizeof value._map);
+        }
+        return spyi_gradcheck_arg(g, &value, path, out);
+    }
+    if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
+        spy_args fields = { arg->value.fields, arg->count };
+        if (g->block_count == SPYI_MOST_CHECKED)
+            return spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED, "'%s': it has too many structs", path);
+        spy_arg *items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *items);
+        g->blocks[g->block_count++] = items;
+        out->value.fields = items;
+        return items ? spyi_gradcheck_list(g, fields, path, items) : SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (arg->kind == SPY_ARG_KIND_TENSOR) {
+        if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
+            return SPY_OK; // the call says what is wrong with it
+        made = spyi_gradcheck_copy(g, arg->value.tensor);
+    } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
+               spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
+               arg->count <= SPY_MAX_RANK) {
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, arg->count * sizeof *shape.dims);
+        made = spyi_gradcheck_numbers(g, out_only ? NULL : arg->value.data, shape,
+                                      arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32);
+    } else if (arg->kind == SPY_ARG_KIND_FLOAT) {
+        double number = 0;
+        if (arg->direction == SPY_DIRECTION_INOUT && arg->value.out)
+            (void)spy_convert_numbers(&number, SPY_DTYPE_FLOAT64, arg->value.out, arg->dtype, 1);
+        else if (!out_only) number = arg->value.f;
+        made = spyi_gradcheck_numbers(g, NULL, shape, arg->dtype);
+        if (made && !out_only && spy_tensor_fill(made, number) != SPY_OK) {
+            spy_release_tensor(made);
+            made = NULL;
+        }
+    } else {
+        return SPY_OK;
+    }
+    if (!spyi_gradcheck_add(g, path, made))
+        return spyi_gradcheck_no(g, SPY_ERROR_OUT_OF_MEMORY, "'%s': no copy of it can be made", path);
+    spy_arg tensor = spy_arg_tensor(arg->name, made);
+    tensor._map_count = arg->_map_count;
+    memcpy(tensor._map, arg->_map, sizeof tensor._map);
+    tensor.type = arg->type;
+    *out = tensor;
+    return SPY_OK;
+}
+
+static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out) {
+    spy_status status = SPY_OK;
+    for (size_t i = 0; i < args.count && status == SPY_OK; i++) {
+        const char *name = args.items[i].name;
+        char path[64];
+        if (name && name[0]) snprintf(path, sizeof path, "%s%s%s", parent, parent[0] ? "." : "", name);
+        else if (parent[0]) snprintf(path, sizeof path, "%s[%zu]", parent, i);
+        else snprintf(path, sizeof path, "%zu", i + 1);
+        status = spyi_gradcheck_arg(g, &args.items[i], path, &out[i]);
+    }
+    return status;
+}
+
+// >>binding
+
+static spy_args spyi_gradcheck_args(const spyi_gradcheck *g) {
+    spy_args args;
+    args.items = g->args;
+    args.count = g->arg_count;
+    return args;
+}
+
+static spyi_checked *spyi_gradcheck_of(spyi_gradcheck *g, const spy_tensor *tensor, bool gradient) {
+    for (uint32_t i = 0; tensor && i < g->count; i++)
+        if ((gradient ? g->items[i].tensor->grads[SPYI_GRAD_OUT] : g->items[i].tensor) == tensor)
+            return &g->items[i];
+    return NULL;
+}
+
+// Finds which tensors of a backward call are inputs with a gradient, and which are outputs.
+static spy_status spyi_gradcheck_directions(spyi_gradcheck *g, const spyi_plan *plan,
+                                            const spyi_values *values) {
+    for (uint32_t l = 0; l < plan->bound.leaf_count; l++) {
+        const spyi_leaf *leaf = &plan->bound.leaves[l];
+        const spyi_value *v = &values->items[leaf->value];
+        spyi_checked *c = spyi_gradcheck_of(g, v->tensor, leaf->value >= values->count);
+        if (!c) continue;
+        if (leaf->value < values->count) {
+            snprintf(c->path, sizeof c->path, "%s", leaf->path);
+            if (leaf->param_in && leaf->param_out)
+                return spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED,
+                                         "'%s' is an inout parameter: its gradients cannot be checked",
+                                         leaf->path);
+            c->output = c->output || leaf->param_out;
+        } else {
+            c->input = true;
+        }
+    }
+    for (uint32_t i = 0; i < g->count; i++) g->items[i].input = g->items[i].input && !g->items[i].output;
+    return SPY_OK;
+}
+
+// Makes the plan and the kernels of a call, without a report of failures. *has_result: the function returns a
+// value.
+static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, bool *has_result) {
+    spy_status status = spyi_enter(g->function, SPYI_KIND_FUNCTION, "spy_gradcheck");
+    if (status != SPY_OK) return status;
+    spyi_values *values = g->device->cache->values;
+    spy_call_options options;
+    spyi_plan *plan = NULL;
+    memset(&options, 0, sizeof options);
+    options.mode = mode;
+    status = spyi_describe(g->function, spyi_gradcheck_args(g), &options, NULL, values, &g->error);
+    if (status == SPY_OK) status = spyi_plan_get(g->function, values, &plan, &g->error);
+    if (status == SPY_OK) {
+        plan->references++; // compiling may drop it from the cache
+        status = spyi_variants_make(plan, values, &g->error);
+        if (has_result) *has_result = plan->bound.has_result;
+        if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD)
+            status = spyi_gradcheck_directions(g, plan, values);
+        spyi_plan_release(g->device, plan);
+    }
+    spyi_leave(g->device);
+    return status;
+}
+
+// >>numbers
+
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // from 0.25 to 1, of either sign
+    g->random = spyi_hash(&g->random, sizeof g->random, 1);
+    double u = (double)(g->random >> 40) / 16777216.0;
+    return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
+}
+
+static spy_status spyi_gradcheck_read(spy_tensor *flat, double *to) {
+    spy_tensor_info info = spy_get_tensor_info(flat);
+    void *raw = spyi_malloc(info.host_size_bytes + 1);
+    if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
+    spy_status status = spy_tensor_read(flat, raw, info.host_size_bytes);
+    if (status == SPY_OK)
+        status = spy_convert_numbers(to, SPY_DTYPE_FLOAT64, raw, info.dtype, (size_t)info.element_count);
+    free(raw);
+    return status;
+}
+
+static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t count, const double *from) {
+    spy_tensor_info info = spy_get_tensor_info(flat);
+    size_t size = (size_t)count * spyi_scalar_size(info.dtype);
+    void *raw = spyi_malloc(size + 1);
+    if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
+    spy_status status = spy_convert_numbers(raw, info.dtype, from, SPY_DTYPE_FLOAT64, (size_t)count);
+    if (status == SPY_OK) status = spy_tensor_write_range(flat, first, count, raw, size);
+    free(raw);
+    return status;
+}
+
+// Half the distance of neighbouring numbers at 1.
+static double spyi_gradcheck_precision(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT64 ? 1.2e-16 : dtype == SPY_DTYPE_FLOAT32 ? 6e-8 : 5e-4;
+}
+
+// Runs the function with number `at` of the input moved by `by`; the outputs' numbers go to `plus` or
+// `minus`. *moved gets the number that the function got.
+static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, int64_t at, double value,
+                                      bool plus, double *moved) {
+    uint64_t raw = 0;
+    size_t size = spyi_scalar_size(c->dtype);
+    spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
+    if (status == SPY_OK)
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // as it has been rounded
+    if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
+    if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
+        if (g->items[i].output)
+            status = spyi_gradcheck_read(g->items[i].flat, plus ? g->items[i].plus : g->items[i].minus);
+    return status;
+}
+
+// >>comparing
+
+// Writes the index of a scalar for messages: "(2, 1)".
+static void spyi_gradcheck_index(const spyi_checked *c, int64_t at, spyi_text *out) {
+    spy_shape shape = spy_get_tensor_info(c->flat).shape;
+    for (uint32_t d = shape.rank; d-- > 0;) {
+        int64_t size = shape.dims[d];
+        shape.dims[d] = at % size;
+        at /= size;
+    }
+    spyi_shape_text(&shape, out);
+}
+
+// Compares the gradient of one number with central differences, and keeps the worst one in *info.
+static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int64_t at,
+                                        spy_gradcheck_info *info, double *worst) {
+    double precision = spyi_gradcheck_precision(c->dtype), x = 0, upper = 0, lower = 0, difference = 0,
+           noise = 0;
+    uint64_t raw = 0;
+    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spyi_scalar_size(c->dtype));
+    if (status == SPY_OK) status = spy_convert_numbers(&x, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
+    double size = x < 0 ? -x : x, step = c->dtype == SPY_DTYPE_FLOAT64   ? 1.0 / (1 << 17)
+                                         : c->dtype == SPY_DTYPE_FLOAT32 ? 1.0 / (1 << 8)
+                                                                         : 1.0 / (1 << 4);
+    step = g->desc && g->desc->step > 0 ? g->desc->step : step * (size > 1 ? size : 1);
+    if (status == SPY_OK) status = spyi_gradcheck_side(g, c, at, x + step, true, &upper);
+    if (status == SPY_OK) status = spyi_gradcheck_side(g, c, at, x - step, false, &lower);
+    if (status == SPY_OK) status = spyi_gradcheck_write(c->flat, at, 1, &x);
+    if (status != SPY_OK) return status;
+    if (upper == lower)
+        return spyi_gradcheck_no(g, SPY_ERROR_OUT_OF_RANGE,
+                                 "desc.step: %g is too small for '%s', which has a number of size %g", step,
+                                 c->path, size);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const spyi_checked *o = &g->items[i];
+        for (int64_t k = 0; o->output && k < o->count; k++) {
+            double change = o->plus[k] - o->minus[k], seed = o->seeds[k];
+            if (change == 0) continue;
+            difference += seed * change;
+            noise += (seed < 0 ? -seed : seed) * spyi_gradcheck_precision(o->dtype) *
+                     ((o->plus[k] < 0 ? -o->plus[k] : o->plus[k]) +
+                      (o->minus[k] < 0 ? -o->minus[k] : o->minus[k]));
+        }
+    }
+    double numeric = difference / (upper - lower), analytic = c->grads[at];
+    double largest = numeric < 0 ? -numeric : numeric, other = analytic < 0 ? -analytic : analytic;
+    if (other > largest) largest = other;
+    bool precise = precision < 1e-10;
+    double relative = g->desc && g->desc->relative_tolerance > 0 ? g->desc->relative_tolerance
+                      : precise                                  ? 1e-5
+                      : precision < 1e-6                         ? 1e-2
+                                                                 : 0.1;
+    double absolute = g->desc && g->desc->absolute_tolerance > 0 ? g->desc->absolute_tolerance
+                      : precise                                  ? 1e-7
+                      : precision < 1e-6                         ? 1e-3
+                                                                 : 0.05;
+    double allowed = absolute + relative * largest + 8 * noise / (upper - lower);
+    double error = (analytic > numeric ? analytic - numeric : numeric - analytic) / allowed;
+    info->checked++;
+    if (!(error <= 1)) info->wrong++; // also when one of them is not a number
+    if (!(error <= *worst) || info->checked == 1) {
+        *worst = error;
+        snprintf(info->argument, sizeof info->argument, "%s", c->path);
+        info->element = at;
+        info->analytic = analytic;
+        info->numeric = numeric;
+    }
+    return SPY_OK;
+}
+
+// Gives the outputs random gradients, and reads the inputs' gradients after a backward call.
+static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++) {
+        spyi_checked *c = &g->items[i];
+        for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
+        if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
+        if (c->output && status == SPY_OK)
+            status = spyi_gradcheck_read(c->grad, c->seeds); // as they were rounded
+    }
+    if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
+        if (g->items[i].input) status = spyi_gradcheck_read(g->items[i].grad, g->items[i].grads);
+    return status;
+}
+
+static spy_status spyi_gradcheck_compare(spyi_gradcheck *g, spy_gradcheck_info *info) {
+    int64_t most = g->desc && g->desc->max_elements ? g->desc->max_elements : 64;
+    double worst = 0;
+    spy_status status = spyi_gradcheck_backward(g);
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++) {
+        spyi_checked *c = &g->items[i];
+        int64_t count = !c->input ? 0 : c->count < most ? c->count : most;
+        for (int64_t k = 0; k < count && status == SPY_OK; k++) {
+            // Of many numbers it takes one at random of each of `count` parts.
+            int64_t begin = (int64_t)((double)c->count / (double)count * (double)k);
+            int64_t end = (int64_t)((double)c->count / (double)count * (double)(k + 1));
+            double u = (spyi_gradcheck_random(g) + 1) / 2;
+            int64_t at = count == c->count ? k : begin + (int64_t)(u * (double)(end - begin - 1));
+            if (c->dtype == SPY_DTYPE_FLOAT64) info->float64 = true;
+            status = spyi_gradcheck_number(g, c, at, info, &worst);
+        }
+    }
+    return status;
+}
+
+// >>the public function
+
+// Prepares the check with one choice of number types. Reports nothing; g->error says what failed.
+static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
+    spy_result result;
+    spy_tensor *made = NULL;
+    bool has_result = false;
+    size_t result_at = args.count;
+    memset(&result, 0, sizeof result);
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) result_at = i;
+    spy_status status = spyi_gradcheck_list(g, args, "", g->args);
+    if (status != SPY_OK) return status;
+    g->arg_count = args.count + (result_at == args.count);
+    g->args[result_at] = spy_out_result("_result", &result);
+    status = spyi_gradcheck_bind(g, SPY_CALL_MODE_DEFAULT, &has_result);
+    if (status != SPY_OK) return status;
+    if (has_result) {
+        g->args[result_at] = spy_out_tensor("_result", &made);
+        status = spy_call(g->function, spyi_gradcheck_args(g));
+        if (status != SPY_OK) return status;
+        spy_tensor *attached = spyi_has_float_scalars(made)
+                                   ? spy_create_attached(made, NULL, NULL, spy_function_module(g->function))
+                                   : NULL;
+        if (!attached || !spyi_gradcheck_add(g, "_result", attached)) {
+            spy_release_tensor(made);
+            return spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED,
+                                     "'_result': expected a result of floats of one type");
+        }
+        spy_release_tensor(made);
+        g->args[result_at] = spy_arg_tensor("_result", attached);
+    } else { // the function returns nothing
+        memmove(&g->args[result_at], &g->args[result_at + 1],
+                (g->arg_count - result_at - 1) * sizeof *g->args);
+        g->arg_count--;
+    }
+    return spyi_gradcheck_bind(g, SPY_CALL_MODE_BACKWARD, NULL);
+}
+
+spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradcheck_desc *desc,
+                         spy_gradcheck_info *info) {
+    const char *name = "spy_gradcheck";
+    spy_gradcheck_info own;
+    spyi_gradcheck g;
+    if (!info) info = &own;
+    memset(info, 0, sizeof *info);
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    memset(&g, 0, sizeof g);
+    g.function = function;
+    g.device = function->object.device;
+    spyi_leave(g.device);
+    spyi_context *ctx = &g.device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_gradcheck_desc, desc);
+    if (problem || (args.count && !args.items))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name,
+                         problem ? problem : "expected a list of arguments, got NULL");
+    g.desc = desc;
+    g.random = desc ? desc->seed + 1 : 1;
+    g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
+    status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
+    spyi_text first = { NULL, 0, 0 }; // why the check in the arguments' plain types is not possible
+    spy_status first_status = SPY_OK;
+    for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
+        spyi_gradcheck_clear(&g);
+        g.wide = attempt == 0;
+        g.own_types = attempt == 2;
+        status = spyi_gradcheck_try(&g, args);
+        if (attempt != 1 || status == SPY_OK) continue;
+        first_status = status;
+        spyi_text_add(&first, "%s", spyi_text_str(&g.error));
+    }
+    if (status != SPY_OK && first_status != SPY_OK) {
+        status = first_status;
+        spyi_text_clear(&g.error);
+        spyi_text_add(&g.error, "%s", spyi_text_str(&first));
+    }
+    if (status == SPY_OK) status = spyi_gradcheck_compare(&g, info);
+    if (status == SPY_OK && info->wrong) {
+        status = SPY_ERROR_WRONG_GRADIENT;
+        spyi_text_add(&g.error, "%u of %u gradients are wrong; the worst: argument '%s', element ",
+                      info->wrong, info->checked, info->argument);
+        for (uint32_t i = 0; i < g.count; i++)
+            if (g.items[i].input && strcmp(g.items[i].path, info->argument) == 0) {
+                spyi_gradcheck_index(&g.items[i], info->element, &g.error);
+                break;
+            }
+        spyi_text_add(&g.error, ": expected %.9g, by central differences, got %.9g, by the derivative",
+                      info->numeric, info->analytic);
+    }
+    if (status != SPY_OK)
+        spyi_fail(ctx, status, "%s: %s: %s", name, function->name,
+                  g.error.size ? spyi_text_str(&g.error) : "a call of the check failed");
+    spyi_gradcheck_clear(&g);
+    spyi_text_free(&g.error);
+    spyi_text_free(&first);
+    free(g.args);
+    return status;
 }
 
 // >>call/raster.c -------------------------------------------------------------------------------------------
@@ -55217,6 +60168,2174 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
     return status;
 }
 
+// >>fuse/fuse.h ---------------------------------------------------------------------------------------------
+
+// Fusion, as the device sees it.
+
+SPYI_FN void spyi_fusions_attach(spy_device *device);
+SPYI_FN void spyi_fusions_free_all(spy_device *device); // at the device's release
+
+// >>fuse/fusion.h -------------------------------------------------------------------------------------------
+
+// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+
+typedef enum spyi_step_kind {
+    SPYI_STEP_INPUT,    // a parameter of the fused function
+    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CALL,     // a Slang function
+    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_MAKE,     // Type(...)
+    SPYI_STEP_FIELDS,   // a struct, field by field
+    SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
+    SPYI_STEP_MEMBER    // a field or a swizzle
+} spyi_step_kind;
+
+// One parameter of the overload that a call has chosen. The names are copies, since a reload frees those of
+// the function.
+typedef struct spyi_step_param {
+    char *name;
+    const spyi_type *type;
+    bool in, out, has_default;
+    int32_t operand; // number of the operand that feeds it; -1: none
+} spyi_step_param;
+
+// How an operator is written, and which types it takes and gives.
+typedef enum spyi_operator_form {
+    SPYI_FORM_ARITHMETIC, // a + b
+    SPYI_FORM_COMPARE,    // a < b: bool, or a vector of bool
+    SPYI_FORM_LOGIC,      // a && b, of vectors and(a, b)
+    SPYI_FORM_BITS,       // a & b
+    SPYI_FORM_SIGN,       // -a
+    SPYI_FORM_NOT,        // !a
+    SPYI_FORM_INVERT,     // ~a
+    SPYI_FORM_INDEX,      // a[i]
+    SPYI_FORM_CHOOSE,     // select(c, a, b)
+    SPYI_FORM_NO_DIFF,    // detach(a)
+    SPYI_FORM_BUILT_IN    // name(...)
+} spyi_operator_form;
+
+typedef struct spyi_fused_step {
+    uint8_t kind; // spyi_step_kind
+    uint8_t form; // OPERATOR: spyi_operator_form
+    const spyi_type *type; // NULL: not known yet
+    char *name;            // of an input, member, operator or type; what `kind` says
+    uint32_t *operands;    // numbers of steps
+    char **names;          // names of the operands; NULL: none has one
+    uint32_t count;        // operands
+    // CALL
+    spy_function *function;
+    spyi_callee callee;
+    char *spelling;
+    spyi_step_param *params;
+    uint32_t param_count;
+    const spyi_type *result;
+    bool no_diff;        // its derivative is not taken
+    // CONSTANT
+    spy_dtype dtype;
+    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    union {
+        double f;
+        int64_t i;
+        uint64_t u;
+    } value;
+} spyi_fused_step;
+
+typedef struct spyi_fused_output {
+    char *name;
+    uint32_t step;
+} spyi_fused_output;
+
+struct spy_fusion {
+    spyi_object object;
+    uint32_t number; // unique in the process
+    char *name;
+    spy_module **modules; // retained; in the order in which they are named
+    uint32_t module_count;
+    spyi_fused_step *steps; // steps[0] is not used, so that 0 means none
+    uint32_t count, capacity;
+    spyi_fused_output *outputs;
+    uint32_t output_count;
+    spy_fuse_reduction reduction;
+    spy_dims dims;
+    spy_fuse_backward backward;
+    bool failed; // a step has reported an error
+    spy_fusion *previous, *next;
+};
+
+// >>types.c
+// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// with the reason in `error`.
+SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
+// Adds the module to those that the graph names and retains it; false: out of memory.
+SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
+// Finds a type by its name in the modules of the graph; NULL: there is none.
+SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
+SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
+// Writes how messages name a step: "input 'x'", "the result of tone_map".
+SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
+SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
+
+// >>write.c
+// Writes the module's text. `differentiable`: the function is marked so.
+SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
+
+// Gives a struct by fields its type; false: the fields are not those of the type.
+SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
+
+// >>reduce.c
+SPYI_FN const spyi_fused_table *spyi_reductions(void);
+
+// >>fuse/types.c --------------------------------------------------------------------------------------------
+
+// The types of a graph's steps. Arithmetic follows Slang's rules for numbers, vectors and matrices; the type
+// of a call is that of the overload which Slang chooses. An input without a type takes that of the first
+// parameter that all overloads agree on.
+
+// >>names
+
+typedef struct spyi_operator {
+    const char *name;
+    uint32_t count;
+    spyi_operator_form form;
+} spyi_operator;
+
+SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form) {
+    static const spyi_operator operators[] = {
+        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC }, { "*", 2, SPYI_FORM_ARITHMETIC },
+        { "/", 2, SPYI_FORM_ARITHMETIC }, { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
+        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },    { ">=", 2, SPYI_FORM_COMPARE },
+        { "==", 2, SPYI_FORM_COMPARE },   { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
+        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },       { "|", 2, SPYI_FORM_BITS },
+        { "^", 2, SPYI_FORM_BITS },       { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
+        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },        { "~", 1, SPYI_FORM_INVERT },
+        { "[]", 2, SPYI_FORM_INDEX },     { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
+    };
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
+        if (operators[i].count == count && strcmp(operators[i].name, op) == 0) {
+            *form = operators[i].form;
+            return true;
+        }
+    *form = SPYI_FORM_BUILT_IN;
+    bool word = op[0] && !(op[0] >= '0' && op[0] <= '9') && strncmp(op, "spyi_", 5) != 0;
+    for (const char *c = op; word && *c; c++) word = spyi_is_word(*c);
+    return word && count > 0;
+}
+
+SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out) {
+    const spyi_fused_step *s = &g->steps[step];
+    switch (s->kind) {
+    case SPYI_STEP_INPUT: spyi_text_add(out, "input '%s'", s->name); break;
+    case SPYI_STEP_CONSTANT: spyi_text_add(out, "a number"); break;
+    case SPYI_STEP_CALL: spyi_text_add(out, "the result of '%s'", s->function->name); break;
+    case SPYI_STEP_OUT:
+        spyi_text_add(out, "'%s' of '%s'", s->name, g->steps[s->operands[0]].function->name);
+        break;
+    case SPYI_STEP_MAKE:
+    case SPYI_STEP_FIELDS: spyi_text_add(out, "a %s", s->name ? s->name : "struct"); break;
+    case SPYI_STEP_MEMBER: spyi_text_add(out, "member '%s'", s->name); break;
+    default: spyi_text_add(out, "the result of operator '%s'", s->name); break;
+    }
+    if (s->type) spyi_text_add(out, " (%s)", s->type->display);
+}
+
+SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module) {
+    for (uint32_t i = 0; i < g->module_count; i++)
+        if (g->modules[i] == module) return true;
+    spy_module **grown = (spy_module **)spyi_realloc(g->modules, (g->module_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    g->modules = grown;
+    grown[g->module_count++] = module;
+    spyi_atomic_add(&module->object.references, 1);
+    return true;
+}
+
+SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name) {
+    const spyi_type *type = spyi_type_parse(g->object.device->types, name);
+    for (uint32_t i = 0; i < g->module_count && !type; i++) type = spyi_module_type(g->modules[i], name);
+    return type;
+}
+
+static bool spyi_is_numeric(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+}
+
+static bool spyi_is_float(const spyi_type *type) {
+    return spyi_is_numeric(type) && type->scalar >= SPY_DTYPE_FLOAT16;
+}
+
+SPYI_FN bool spyi_type_has_floats(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_type_has_floats(type->element);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (spyi_type_has_floats(type->fields[i].type)) return true;
+    return spyi_is_float(type);
+}
+
+// >>one step
+
+static bool spyi_cannot(const spy_fusion *g, const spyi_fused_step *s, spyi_text *error, const char *why) {
+    spyi_text_add(error, "operator '%s': expected %s, got ", s->name, why);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (i) spyi_text_add(error, " and ");
+        spyi_step_text(g, s->operands[i], error);
+    }
+    return false;
+}
+
+// Returns the type of an operand: a number without a type of its own takes `beside`, if that has numbers
+// which can hold it.
+static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const spyi_type *beside) {
+    const spyi_fused_step *s = &g->steps[step];
+    if (s->kind != SPYI_STEP_CONSTANT) return s->type;
+    spyi_types *types = g->object.device->types;
+    if (s->typed || !beside || !spyi_is_numeric(beside) || s->dtype == SPY_DTYPE_BOOL)
+        return spyi_type_scalar(types, s->dtype);
+    bool real = s->dtype >= SPY_DTYPE_FLOAT16, real_beside = beside->scalar >= SPY_DTYPE_FLOAT16;
+    return spyi_type_scalar(types, real && !real_beside ? s->dtype : beside->scalar);
+}
+
+// Returns the scalar type of a sum of both, by Slang's rules.
+static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
+    if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
+    if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a), y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    if (x != y) return x > y ? a : b;
+    bool unsigned_a = a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
+    return unsigned_a ? a : b;
+}
+
+// Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
+static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b, spy_dtype scalar) {
+    const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
+    if (a->kind != SPYI_TYPE_SCALAR && b->kind != SPYI_TYPE_SCALAR &&
+        (a->kind != b->kind || a->rows != b->rows || a->columns != b->columns))
+        return NULL;
+    return spyi_type_with_scalar(types, shape, scalar);
+}
+
+static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *of = g->steps[s->operands[0]].type;
+    const spyi_fused_step *at = &g->steps[s->operands[1]];
+    const spyi_type *index = spyi_operand_type(g, s->operands[1], NULL);
+    if (!of || !index) return true;
+    int64_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_MATRIX ? of->rows : of->count;
+    bool can = of->kind == SPYI_TYPE_VECTOR || of->kind == SPYI_TYPE_MATRIX || of->kind == SPYI_TYPE_ARRAY;
+    if (!can || index->kind != SPYI_TYPE_SCALAR || index->scalar >= SPY_DTYPE_FLOAT16)
+        return spyi_cannot(g, s, error, "a vector, matrix or array and an integer");
+    if (at->kind == SPYI_STEP_CONSTANT && (at->value.i < 0 || at->value.i >= size)) {
+        spyi_text_add(error, "operator '[]': expected an index from 0 to %lld of ", (long long)size - 1);
+        spyi_step_text(g, s->operands[0], error);
+        spyi_text_add(error, ", got %lld", (long long)at->value.i);
+        return false;
+    }
+    s->type = of->kind == SPYI_TYPE_VECTOR   ? spyi_type_scalar(g->object.device->types, of->scalar)
+              : of->kind == SPYI_TYPE_MATRIX ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
+                                             : of->element;
+    return true;
+}
+
+static bool spyi_settle_choose(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *condition = spyi_operand_type(g, s->operands[0], NULL);
+    const spyi_type *a = spyi_operand_type(g, s->operands[1], g->steps[s->operands[2]].type);
+    const spyi_type *b = spyi_operand_type(g, s->operands[2], g->steps[s->operands[1]].type), *value = NULL;
+    if (!condition || !a || !b) return true;
+    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL || condition->kind == SPYI_TYPE_MATRIX)
+        return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
+    if (a == b) value = a;
+    else if (spyi_is_numeric(a) && spyi_is_numeric(b))
+        value = spyi_joined(g->object.device->types, a, b, spyi_promoted(a->scalar, b->scalar));
+    if (value && condition->kind == SPYI_TYPE_VECTOR)
+        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar) : NULL;
+    if (!value) return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
+    s->type = value;
+    return true;
+}
+
+static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *types[8], *beside = NULL;
+    spy_device *device = g->object.device;
+    if (s->count > 8) return spyi_cannot(g, s, error, "at most 8 arguments");
+    for (uint32_t i = 0; i < s->count; i++) {
+        const spyi_type *type = g->steps[s->operands[i]].type;
+        if (g->steps[s->operands[i]].kind == SPYI_STEP_CONSTANT) continue;
+        if (!type) return true;
+        if (!beside || beside->kind == SPYI_TYPE_SCALAR) beside = type;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        types[i] = spyi_operand_type(g, s->operands[i], beside);
+        // Slang has functions of vectors alone, not of a vector and a number.
+        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
+    }
+    if (!g->module_count) {
+        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
+                      s->name);
+        return false;
+    }
+    spyi_signature signature;
+    memset(&signature, 0, sizeof signature);
+    spyi_outside outside;
+    int chosen = 0;
+    spy_module *module = g->modules[0];
+    spyi_step_out(device, &outside, module);
+    bool good = spyi_unit_resolve(module->unit, s->name, -1, types, s->count, &signature, &chosen);
+    spyi_step_in(device, &outside);
+    if (!good) return spyi_cannot(g, s, error, "a function of Slang's own that takes these arguments");
+    s->type = signature.result;
+    spyi_signature_free(&signature);
+    return true;
+}
+
+static bool spyi_settle_operator(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    spyi_types *types = g->object.device->types;
+    uint32_t first = s->operands[0], second = s->count > 1 ? s->operands[1] : 0;
+    if (s->form == SPYI_FORM_INDEX) return spyi_settle_index(g, s, error);
+    if (s->form == SPYI_FORM_CHOOSE) return spyi_settle_choose(g, s, error);
+    if (s->form == SPYI_FORM_BUILT_IN) return spyi_settle_built_in(g, s, error);
+    const spyi_type *a = spyi_operand_type(g, first, second ? g->steps[second].type : NULL);
+    const spyi_type *b = second ? spyi_operand_type(g, second, g->steps[first].type) : NULL;
+    if (!a || (second && !b)) return true;
+    if (s->form == SPYI_FORM_NO_DIFF) {
+        s->type = a;
+        return true;
+    }
+    if (!spyi_is_numeric(a) || (b && !spyi_is_numeric(b))) {
+        // An operator that the user's module overloads. Slang's reflection does not list it.
+        bool own = a->kind == SPYI_TYPE_STRUCT || (b && b->kind == SPYI_TYPE_STRUCT);
+        if (!own || s->form > SPYI_FORM_SIGN) return spyi_cannot(g, s, error, "numbers, vectors or matrices");
+        s->type = s->form == SPYI_FORM_COMPARE ? spyi_type_scalar(types, SPY_DTYPE_BOOL)
+                                               : (a->kind == SPYI_TYPE_STRUCT ? a : b);
+        return true;
+    }
+    bool whole = a->scalar < SPY_DTYPE_FLOAT16 && (!b || b->scalar < SPY_DTYPE_FLOAT16);
+    bool logic = s->form == SPYI_FORM_LOGIC || s->form == SPYI_FORM_NOT;
+    if (logic && (a->scalar != SPY_DTYPE_BOOL || (b && b->scalar != SPY_DTYPE_BOOL)))
+        return spyi_cannot(g, s, error, "bools");
+    if ((s->form == SPYI_FORM_BITS || s->form == SPYI_FORM_INVERT) && !whole)
+        return spyi_cannot(g, s, error, "integers");
+    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic        ? SPY_DTYPE_BOOL
+                       : b                                          ? spyi_promoted(a->scalar, b->scalar)
+                       : s->form == SPYI_FORM_SIGN                  ? spyi_promoted(a->scalar, a->scalar)
+                                                                    : a->scalar;
+    s->type = b ? spyi_joined(types, a, b, scalar) : spyi_type_with_scalar(types, a, scalar);
+    return s->type || spyi_cannot(g, s, error, "values of one size, or a number and a vector");
+}
+
+static bool spyi_settle_member(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *of = g->steps[s->operands[0]].type;
+    static const char *const sets[2] = { "xyzw", "rgba" };
+    if (!of) return true;
+    for (uint32_t i = 0; i < of->field_count && !s->type; i++)
+        if (strcmp(of->fields[i].name, s->name) == 0) s->type = of->fields[i].type;
+    size_t length = strlen(s->name);
+    uint32_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_SCALAR ? 1 : 0;
+    for (int set = 0; set < 2 && size && !s->type && length >= 1 && length <= 4; set++) {
+        bool fits = true;
+        for (const char *c = s->name; *c && fits; c++) {
+            const char *at = strchr(sets[set], *c);
+            fits = at && at - sets[set] < (ptrdiff_t)size;
+        }
+        if (fits && length == 1) s->type = spyi_type_scalar(g->object.device->types, of->scalar);
+        else if (fits) s->type = spyi_type_vector(g->object.device->types, of->scalar, (uint32_t)length);
+    }
+    if (s->type) return true;
+    spyi_text_add(error, "member '%s': expected ", s->name);
+    if (of->field_count) {
+        spyi_text_add(error, "a field of %s (", of->display);
+        for (uint32_t i = 0; i < of->field_count; i++)
+            spyi_text_add(error, i ? ", %s" : "%s", of->fields[i].name);
+        spyi_text_add(error, ")");
+    } else {
+        spyi_text_add(error, "a struct, or the components of a vector such as 'x' or 'zyx'");
+    }
+    spyi_text_add(error, ", got a member of ");
+    spyi_step_text(g, s->operands[0], error);
+    return false;
+}
+
+// >>calls
+
+// Gives a step its type, if it has none yet and can take any: inputs, and structs by fields.
+static bool spyi_give_type(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error) {
+    spyi_fused_step *s = &g->steps[step];
+    if (s->type || (s->kind != SPYI_STEP_INPUT && s->kind != SPYI_STEP_FIELDS)) return true;
+    s->type = type;
+    if (s->kind == SPYI_STEP_INPUT) return true;
+    if (!s->name) s->name = spyi_strdup(spyi_spell(type));
+    bool good = type->field_count == s->count;
+    for (uint32_t i = 0; i < s->count && good; i++) {
+        uint32_t f = 0;
+        while (f < type->field_count && strcmp(type->fields[f].name, s->names[i]) != 0) f++;
+        good = f < type->field_count;
+        if (good && !spyi_give_type(g, s->operands[i], type->fields[f].type, error)) return false;
+    }
+    if (good) return true;
+    spyi_text_add(error, "expected all fields of %s (", type->display);
+    for (uint32_t i = 0; i < type->field_count; i++) spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
+    spyi_text_add(error, "), got ");
+    for (uint32_t i = 0; i < s->count; i++) spyi_text_add(error, i ? ", %s" : "%s", s->names[i]);
+    return false;
+}
+
+SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error) {
+    return spyi_give_type(g, step, type, error);
+}
+
+// Finds which operand feeds each parameter. Returns false when they do not match, with the reason in `why`.
+static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param, spyi_text *why) {
+    uint32_t next = 0;
+    bool ended = false;
+    for (uint32_t p = 0; p < o->param_count; p++) of_param[p] = -1;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t p = next;
+        const char *name = s->names ? s->names[i] : NULL;
+        if (name) {
+            for (p = 0; p < o->param_count && strcmp(o->params[p].name, name) != 0;) p++;
+        } else {
+            while (p < o->param_count && o->params[p].out && !o->params[p].in) p++;
+            next = p + 1;
+        }
+        if (p >= o->param_count || of_param[p] >= 0 || (o->params[p].out && !o->params[p].in)) {
+            if (!name) spyi_text_add(why, "it takes fewer than %u arguments", s->count);
+            else if (p >= o->param_count) spyi_text_add(why, "it has no parameter '%s'", name);
+            else if (of_param[p] >= 0) spyi_text_add(why, "'%s' is given twice", name);
+            else spyi_text_add(why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
+            return false;
+        }
+        of_param[p] = (int32_t)i;
+    }
+    for (uint32_t p = 0; p < o->param_count; p++) {
+        if (of_param[p] >= 0 || (o->params[p].out && !o->params[p].in)) {
+            if (!ended) continue;
+        } else if (o->params[p].has_default) {
+            ended = true;
+            continue;
+        }
+        if (of_param[p] >= 0 || ended)
+            spyi_text_add(why, "'%s' is given, but not all parameters before it", o->params[p].name);
+        else spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name, o->params[p].type->display);
+        return false;
+    }
+    return true;
+}
+
+// Returns whether a value of one type can be given to a parameter of the other, as far as it is certain that
+// it cannot.
+static bool spyi_may_feed(const spyi_type *from, const spyi_type *to) {
+    if (from == to || to->kind == SPYI_TYPE_OTHER || from->kind == SPYI_TYPE_OTHER) return true;
+    if (from->kind == SPYI_TYPE_SCALAR && spyi_is_numeric(to)) return true;
+    return from->kind == to->kind && from->kind != SPYI_TYPE_STRUCT && from->rows == to->rows &&
+           from->columns == to->columns && from->count == to->count;
+}
+
+static bool spyi_keep_overload(spyi_fused_step *s, const spyi_signature *o, const int32_t *of_param) {
+    s->callee = o->callee;
+    s->spelling = spyi_strdup(o->spelling);
+    s->params = (spyi_step_param *)spyi_calloc(o->param_count + 1, sizeof *s->params);
+    for (uint32_t p = 0; p < o->param_count && s->params; p++) {
+        s->params[p].name = spyi_strdup(o->params[p].name);
+        s->params[p].type = o->params[p].type;
+        s->params[p].in = o->params[p].in;
+        s->params[p].out = o->params[p].out;
+        s->params[p].has_default = o->params[p].has_default;
+        s->params[p].operand = of_param[p];
+    }
+    s->param_count = s->params ? o->param_count : 0;
+    s->result = s->type = o->result;
+    return true;
+}
+
+// Chooses among several overloads, or a generic one, which Slang does from the types of all operands.
+static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32_t *maps, const bool *fits,
+                                  uint32_t width, spyi_text *error) {
+    const spyi_overloads *all = &s->function->overloads;
+    const spyi_type *types[64];
+    spy_module *module = s->function->module;
+    int best = -1, best_exact = -1, chosen = 0;
+    spyi_signature kept;
+    memset(&kept, 0, sizeof kept);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const spyi_signature *o = &all->items[i];
+        uint32_t given = 0;
+        int exact = 0;
+        bool good = fits[i];
+        const spyi_type *beside = NULL;
+        for (uint32_t p = 0; p < o->param_count; p++)
+            if (good && maps[i * width + p] >= 0 && g->steps[s->operands[maps[i * width + p]]].type)
+                beside = g->steps[s->operands[maps[i * width + p]]].type;
+        for (uint32_t p = 0; p < o->param_count && good; p++) {
+            int32_t operand = maps[i * width + p];
+            const spyi_type *wanted = o->params[p].type;
+            if (operand < 0 && !(o->params[p].out && !o->params[p].in)) break;
+            types[given] = operand < 0 ? wanted
+                                       : spyi_operand_type(g, s->operands[operand],
+                                                           wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
+            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS) types[given] = wanted;
+            if (!types[given]) return true; // an input has no type yet
+            good = spyi_may_feed(types[given], wanted);
+            exact += types[given] == wanted && (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
+            given++;
+        }
+        spyi_signature found;
+        memset(&found, 0, sizeof found);
+        if (!good || exact <= best_exact) continue;
+        spyi_outside outside;
+        spyi_step_out(g->object.device, &outside, module);
+        good = spyi_unit_resolve(module->unit, s->function->name, (int)i, types, given, &found, &chosen);
+        spyi_step_in(g->object.device, &outside);
+        if (good && found.param_count == o->param_count) {
+            spyi_signature_free(&kept);
+            kept = found;
+            best = (int)i;
+            best_exact = exact;
+        } else if (good) {
+            spyi_signature_free(&found);
+        }
+    }
+    bool good = best >= 0;
+    if (good) good = spyi_keep_overload(s, &kept, &maps[(uint32_t)best * width]);
+    if (best < 0) {
+        spyi_text_add(error, "'%s': no overload takes", s->function->name);
+        for (uint32_t i = 0; i < s->count; i++) {
+            spyi_text_add(error, i ? ", " : " ");
+            spyi_step_text(g, s->operands[i], error);
+        }
+        for (uint32_t i = 0; i < all->count; i++) spyi_text_add(error, "\n    %s", all->items[i].display);
+    }
+    spyi_signature_free(&kept);
+    return good;
+}
+
+static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_overloads *all = &s->function->overloads;
+    spyi_text why = { NULL, 0, 0 };
+    uint32_t width = 1, fitting = 0, last = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].param_count + 1 > width) width = all->items[i].param_count + 1;
+    int32_t *maps = (int32_t *)spyi_calloc((size_t)(all->count + 1) * width, sizeof *maps);
+    bool *fits = (bool *)spyi_calloc(all->count + 1, sizeof *fits), good = maps && fits && width <= 64;
+    for (uint32_t i = 0; i < all->count && good; i++) {
+        spyi_text_add(&why, "\n    %s\n        ", all->items[i].display);
+        fits[i] = spyi_match_operands(s, &all->items[i], &maps[i * width], &why);
+        if (!fits[i]) continue;
+        spyi_text_add(&why, "the types do not fit");
+        fitting++;
+        last = i;
+    }
+    if (good && !fitting) {
+        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name, spyi_text_str(&why));
+        good = false;
+    }
+    // What all overloads agree on is the type of an input that has none.
+    for (uint32_t p = 0; p < width && good; p++) {
+        const spyi_type *agreed = NULL;
+        bool agree = fitting > 0;
+        int32_t operand = -1;
+        for (uint32_t i = 0; i < all->count && agree; i++) {
+            const spyi_signature *o = &all->items[i];
+            if (!fits[i] || p >= o->param_count || maps[i * width + p] < 0) continue;
+            agree = !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
+            agreed = o->params[p].type;
+            operand = maps[i * width + p];
+        }
+        if (agree && agreed && operand >= 0) good = spyi_give_type(g, s->operands[operand], agreed, error);
+    }
+    if (good && fitting == 1 && !all->items[last].generic) {
+        const spyi_signature *o = &all->items[last];
+        for (uint32_t p = 0; p < o->param_count && good; p++) {
+            int32_t operand = maps[last * width + p];
+            const spyi_type *type = operand < 0 ? NULL : g->steps[s->operands[operand]].type;
+            if (!type || spyi_may_feed(type, o->params[p].type)) continue;
+            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name, o->params[p].name,
+                          o->params[p].type->display);
+            spyi_step_text(g, s->operands[operand], error);
+            good = false;
+        }
+        if (good) good = spyi_keep_overload(s, o, &maps[last * width]);
+    } else if (good) {
+        good = spyi_settle_overloads(g, s, maps, fits, width, error);
+    }
+    free(maps);
+    free(fits);
+    spyi_text_free(&why);
+    return good;
+}
+
+static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_fused_step *call = &g->steps[s->operands[0]];
+    if (!call->type) return true;
+    for (uint32_t p = 0; p < call->param_count; p++)
+        if (strcmp(call->params[p].name, s->name) == 0 && call->params[p].out) s->type = call->params[p].type;
+    if (s->type) return true;
+    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name, s->name);
+    return false;
+}
+
+// Components of a vector that is made tell the type of inputs that are its numbers.
+static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
+    bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
+    for (uint32_t i = 0; i < s->count && vector; i++)
+        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar), error))
+            return false;
+    return true;
+}
+
+SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (uint32_t i = 1; i < g->count; i++) {
+            spyi_fused_step *s = &g->steps[i];
+            bool known = s->type != NULL, good = true;
+            if (known || s->kind == SPYI_STEP_INPUT || s->kind == SPYI_STEP_FIELDS) continue;
+            switch (s->kind) {
+            case SPYI_STEP_CALL: good = spyi_settle_call(g, s, error); break;
+            case SPYI_STEP_OUT: good = spyi_settle_out(g, s, error); break;
+            case SPYI_STEP_OPERATOR: good = spyi_settle_operator(g, s, error); break;
+            case SPYI_STEP_MEMBER: good = spyi_settle_member(g, s, error); break;
+            case SPYI_STEP_CONSTANT: s->type = spyi_operand_type(g, i, NULL); break;
+            case SPYI_STEP_MAKE:
+                s->type = spyi_fusion_type(g, s->name);
+                good = s->type && spyi_settle_make(g, s, error);
+                if (!s->type) spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", s->name);
+                break;
+            default: break;
+            }
+            if (!good) return false;
+            progress = progress || s->type;
+        }
+    }
+    return true;
+}
+
+// >>fuse/write.c --------------------------------------------------------------------------------------------
+
+// Writes a graph as a Slang module: one function, with a line for each call, and for a reduction the functions
+// that the library calls.
+#include <math.h>
+
+typedef struct spyi_writing {
+    const spy_fusion *g;
+    const char *name;   // of the fused function
+    uint32_t *uses;     // how often each step is an operand or output
+    uint32_t *numbers;  // of the variables of steps, from 1 in the order of lines
+    bool differentiable;
+    spyi_text steps; // functions of one step each, which carry a policy for backward calls
+    const char *prefix; // of variables
+    const char *inputs; // prefix of parameters inside the body
+    spyi_text lines;
+} spyi_writing;
+
+// >>numbers
+
+// Writes a number of a scalar type so that Slang reads the same value.
+static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text *out) {
+    bool real = s->dtype >= SPY_DTYPE_FLOAT16, negative;
+    bool is_unsigned = as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
+    bool from_unsigned = s->dtype == SPY_DTYPE_UINT64 || s->dtype == SPY_DTYPE_UINT32;
+    double f = real ? s->value.f : from_unsigned ? (double)s->value.u : (double)s->value.i;
+    if (as == SPY_DTYPE_BOOL) {
+        spyi_text_add(out, s->value.u ? "true" : "false");
+        return;
+    }
+    if (as >= SPY_DTYPE_FLOAT16) {
+        char digits[64];
+        if (f != f || f - f != 0) { // Slang has no words for these
+            const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
+            spyi_text_add(out, as == SPY_DTYPE_FLOAT32 ? "asfloat(%s)" : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))" : "half(asfloat(%s))",
+                          bits);
+            return;
+        }
+        snprintf(digits, sizeof digits, as == SPY_DTYPE_FLOAT64 ? "%.17g" : "%.9g", f);
+        if (as != SPY_DTYPE_FLOAT64) {
+            for (int precision = 1; precision < 9; precision++) { // the shortest text of the same float
+                char shorter[64];
+                snprintf(shorter, sizeof shorter, "%.*g", precision, f);
+                if ((float)atof(shorter) != (float)f) continue;
+                memcpy(digits, shorter, sizeof digits);
+                break;
+            }
+        }
+        for (char *c = digits; *c; c++)
+            if (*c == ',') *c = '.'; // the locale's
+        bool point = strpbrk(digits, ".e") != NULL;
+        negative = digits[0] == '-';
+        spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
+                      as == SPY_DTYPE_FLOAT64 ? "l" : as == SPY_DTYPE_FLOAT16 ? "h" : "f");
+        return;
+    }
+    const char *suffix = as == SPY_DTYPE_UINT64 ? "ull" : as == SPY_DTYPE_INT64 ? "ll" : is_unsigned ? "u" : "";
+    bool small = as < SPY_DTYPE_INT32;
+    static const char *const names[] = { "", "", "int8_t(", "uint8_t(", "int16_t(", "uint16_t(" };
+    if (small) spyi_text_add(out, "%s", names[as]);
+    if (from_unsigned) spyi_text_add(out, "%llu%s", (unsigned long long)s->value.u, suffix);
+    else if (s->value.i == INT64_MIN) spyi_text_add(out, "(-9223372036854775807ll - 1ll)");
+    else if (s->value.i == INT32_MIN && as == SPY_DTYPE_INT32) spyi_text_add(out, "(-2147483647 - 1)");
+    else spyi_text_add(out, s->value.i < 0 && !small ? "(%lld%s)" : "%lld%s", (long long)s->value.i, suffix);
+    if (small) spyi_text_add(out, ")");
+}
+
+static bool spyi_is_number_type(const spyi_type *type) {
+    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX);
+}
+
+// >>expressions
+
+static void spyi_write_value(const spyi_writing *w, uint32_t step, const spyi_type *beside, spyi_text *out);
+
+// Writes an operand as a value of `type`, with a conversion where its own type differs.
+static void spyi_write_as(const spyi_writing *w, uint32_t step, const spyi_type *type, spyi_text *out) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    bool constant = s->kind == SPYI_STEP_CONSTANT && !s->typed;
+    bool same = constant ? type->kind == SPYI_TYPE_SCALAR : s->type == type;
+    if (!same) spyi_text_add(out, "%s(", spyi_spell(type));
+    spyi_write_value(w, step, type, out);
+    if (!same) spyi_text_add(out, ")");
+}
+
+static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside, spyi_text *out) {
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (i) spyi_text_add(out, ", ");
+        spyi_write_value(w, s->operands[i], beside, out);
+    }
+}
+
+static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
+    const spyi_fused_step *steps = w->g->steps;
+    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL, *beside = NULL;
+    bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
+    switch (s->form) {
+    case SPYI_FORM_SIGN:
+    case SPYI_FORM_NOT:
+    case SPYI_FORM_INVERT:
+        spyi_text_add(out, "(%s", s->name);
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_INDEX:
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, "[");
+        spyi_write_value(w, s->operands[1], NULL, out);
+        spyi_text_add(out, "]");
+        return;
+    case SPYI_FORM_NO_DIFF:
+        spyi_text_add(out, spyi_type_has_floats(s->type) ? "detach(" : "(");
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_CHOOSE:
+        if (spyi_is_number_type(s->type)) {
+            spyi_text_add(out, "select(");
+            spyi_write_value(w, s->operands[0], NULL, out);
+            for (uint32_t i = 1; i < 3; i++) {
+                spyi_text_add(out, ", ");
+                spyi_write_as(w, s->operands[i], s->type, out);
+            }
+            spyi_text_add(out, ")");
+            return;
+        }
+        spyi_text_add(out, "(");
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, " ? ");
+        spyi_write_value(w, s->operands[1], s->type, out);
+        spyi_text_add(out, " : ");
+        spyi_write_value(w, s->operands[2], s->type, out);
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_BUILT_IN:
+        for (uint32_t i = 0; i < s->count; i++) {
+            const spyi_fused_step *o = &steps[s->operands[i]];
+            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR)) beside = o->type;
+        }
+        spyi_text_add(out, "%s(", s->name);
+        for (uint32_t i = 0; i < s->count; i++) {
+            const spyi_fused_step *o = &steps[s->operands[i]];
+            bool spread = beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
+            if (i) spyi_text_add(out, ", ");
+            if (spread) spyi_text_add(out, "%s(", spyi_spell(beside));
+            spyi_write_value(w, s->operands[i], beside, out);
+            if (spread) spyi_text_add(out, ")");
+        }
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_LOGIC:
+        vectors = vectors || (b && b->kind == SPYI_TYPE_VECTOR);
+        if (vectors) {
+            spyi_text_add(out, s->name[0] == '&' ? "and(" : "or(");
+            spyi_write_as(w, s->operands[0], s->type, out);
+            spyi_text_add(out, ", ");
+            spyi_write_as(w, s->operands[1], s->type, out);
+            spyi_text_add(out, ")");
+            return;
+        }
+        break;
+    default: break;
+    }
+    spyi_text_add(out, "(");
+    spyi_write_value(w, s->operands[0], b, out);
+    spyi_text_add(out, " %s ", s->name);
+    spyi_write_value(w, s->operands[1], a, out);
+    spyi_text_add(out, ")");
+}
+
+// Returns whether the step is written inside of the one expression that uses it.
+static bool spyi_is_inside(const spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    return w->uses[step] == 1 && (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
+}
+
+static void spyi_write_expression(const spyi_writing *w, uint32_t step, spyi_text *out) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (s->kind == SPYI_STEP_OPERATOR) {
+        spyi_write_operator(w, s, out);
+    } else if (s->kind == SPYI_STEP_MEMBER) {
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, ".%s", s->name);
+    } else {
+        spyi_text_add(out, "%s(", spyi_spell(s->type));
+        spyi_write_list(w, s, s->type, out);
+        spyi_text_add(out, ")");
+    }
+}
+
+static void spyi_write_value(const spyi_writing *w, uint32_t step, const spyi_type *beside, spyi_text *out) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (s->kind == SPYI_STEP_INPUT) {
+        spyi_text_add(out, "%s%s", w->inputs, s->name);
+    } else if (s->kind == SPYI_STEP_CONSTANT) {
+        bool real = s->dtype >= SPY_DTYPE_FLOAT16, numbers = !s->typed && spyi_is_number_type(beside);
+        numbers = numbers && s->dtype != SPY_DTYPE_BOOL && (!real || beside->scalar >= SPY_DTYPE_FLOAT16);
+        spyi_write_number(s, numbers && beside->scalar != SPY_DTYPE_BOOL ? beside->scalar : s->dtype, out);
+    } else if (s->kind == SPYI_STEP_OUT) {
+        spyi_text_add(out, "%s%u_%s", w->prefix, w->numbers[s->operands[0]], s->name);
+    } else if (spyi_is_inside(w, step)) {
+        spyi_write_expression(w, step, out);
+    } else {
+        spyi_text_add(out, "%s%u", w->prefix, w->numbers[step]);
+    }
+}
+
+// >>lines
+
+// Writes a function of its own for a step, which tells Slang whether a backward call computes the step again
+// or keeps its value. Such a function has no out parameters.
+static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    bool recompute = w->g->backward == SPY_FUSE_BACKWARD_RECOMPUTE;
+    bool can = w->differentiable && w->g->backward && !s->no_diff && s->type->kind != SPYI_TYPE_VOID;
+    for (uint32_t p = 0; p < s->param_count; p++) can = can && !s->params[p].out;
+    if (!can) return false;
+    spyi_text head = { NULL, 0, 0 }, call = { NULL, 0, 0 };
+    bool method = s->callee == SPYI_CALLEE_METHOD;
+    for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
+        spyi_text_add(&head, "%s%s a%u", p ? ", " : "", spyi_spell(s->params[p].type), p);
+        if (method && p == 0) continue;
+        spyi_text_add(&call, "%sa%u", p > (method ? 1u : 0u) ? ", " : "", p);
+    }
+    spyi_text_add(&w->steps, "\n[Differentiable]\n[%s]\n%s %s_step%u(%s)\n{\n    return %s%s(%s);\n}\n",
+                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name, w->numbers[step],
+                  spyi_text_str(&head), method ? "a0." : "", s->spelling, spyi_text_str(&call));
+    spyi_text_free(&head);
+    spyi_text_free(&call);
+    return true;
+}
+
+static void spyi_write_call(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (spyi_write_policy(w, step)) {
+        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name, w->numbers[step]);
+        for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
+            if (p) spyi_text_add(&w->lines, ", ");
+            spyi_write_value(w, s->operands[s->params[p].operand], s->params[p].type, &w->lines);
+        }
+        spyi_text_add(&w->lines, ");\n");
+        return;
+    }
+    spyi_text call = { NULL, 0, 0 };
+    bool method = s->callee == SPYI_CALLEE_METHOD, first = true;
+    // What a function writes to needs a variable.
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        const spyi_step_param *q = &s->params[p];
+        if (!q->out) continue;
+        spyi_text_add(&w->lines, "    %s %s%u_%s", spyi_spell(q->type), w->prefix, w->numbers[step], q->name);
+        if (q->operand >= 0) {
+            spyi_text_add(&w->lines, " = ");
+            spyi_write_value(w, s->operands[q->operand], q->type, &w->lines);
+        }
+        spyi_text_add(&w->lines, ";\n");
+    }
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        const spyi_step_param *q = &s->params[p];
+        if (q->operand < 0 && !q->out) break; // the others keep their defaults
+        if (method && p == 0) {
+            if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
+            else spyi_write_value(w, s->operands[q->operand], q->type, &call);
+            spyi_text_add(&call, ".%s(", s->spelling);
+            continue;
+        }
+        if (!first) spyi_text_add(&call, ", ");
+        else if (!method) spyi_text_add(&call, "%s(", s->spelling);
+        first = false;
+        if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
+        else spyi_write_value(w, s->operands[q->operand], q->type, &call);
+    }
+    if (first && !method) spyi_text_add(&call, "%s(", s->spelling);
+    if (s->type->kind == SPYI_TYPE_VOID) spyi_text_add(&w->lines, "    ");
+    else spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, w->numbers[step]);
+    spyi_text_add(&w->lines, "%s%s);\n", s->no_diff ? "no_diff " : "", spyi_text_str(&call));
+    spyi_text_free(&call);
+}
+
+static void spyi_write_step(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (s->kind == SPYI_STEP_CALL) {
+        spyi_write_call(w, step);
+    } else if (s->kind == SPYI_STEP_FIELDS) {
+        spyi_text_add(&w->lines, "    %s %s%u;\n", spyi_spell(s->type), w->prefix, w->numbers[step]);
+        for (uint32_t i = 0; i < s->count; i++) {
+            const spyi_type *field = NULL;
+            for (uint32_t f = 0; f < s->type->field_count; f++)
+                if (strcmp(s->type->fields[f].name, s->names[i]) == 0) field = s->type->fields[f].type;
+            spyi_text_add(&w->lines, "    %s%u.%s = ", w->prefix, w->numbers[step], s->names[i]);
+            spyi_write_value(w, s->operands[i], field, &w->lines);
+            spyi_text_add(&w->lines, ";\n");
+        }
+    } else if (s->kind >= SPYI_STEP_MAKE && w->uses[step] && !spyi_is_inside(w, step)) {
+        spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, w->numbers[step]);
+        spyi_write_expression(w, step, &w->lines);
+        spyi_text_add(&w->lines, ";\n");
+    }
+}
+
+// >>the module
+
+// Returns whether a parameter's name is also that of something that the body calls.
+static bool spyi_is_called(const spy_fusion *g, const char *name) {
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        const char *called = s->kind == SPYI_STEP_CALL && s->callee != SPYI_CALLEE_METHOD ? s->spelling
+                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS
+                                 ? spyi_spell(s->type)
+                                 : s->kind == SPYI_STEP_OPERATOR ? s->name : NULL;
+        size_t n = strlen(name);
+        if (called && strncmp(called, name, n) == 0 && !spyi_is_word(called[n])) return true;
+    }
+    return false;
+}
+
+static bool spyi_is_variable(const char *name, const char *prefix) {
+    size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 && name[n] >= '0' && name[n] <= '9';
+}
+
+// Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
+static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff, bool outputs,
+                                  spyi_text *out) {
+    const char *comma = "";
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        if (s->kind != SPYI_STEP_INPUT) continue;
+        spyi_text_add(out, "%s", comma);
+        if (types) spyi_text_add(out, "%s%s ", no_diff ? "no_diff " : "", spyi_spell(s->type));
+        spyi_text_add(out, "%s%s", prefix, s->name);
+        comma = ", ";
+    }
+    for (uint32_t i = 0; i < g->output_count && outputs; i++) {
+        const spyi_fused_output *o = &g->outputs[i];
+        if (strcmp(o->name, "_result") == 0) continue;
+        spyi_text_add(out, "%s", comma);
+        if (types) spyi_text_add(out, "out %s ", spyi_spell(g->steps[o->step].type));
+        spyi_text_add(out, "%s%s", prefix, o->name);
+        comma = ", ";
+    }
+}
+
+static const spyi_type *spyi_returned(const spy_fusion *g) {
+    for (uint32_t i = 0; i < g->output_count; i++)
+        if (strcmp(g->outputs[i].name, "_result") == 0) return g->steps[g->outputs[i].step].type;
+    return NULL;
+}
+
+// Writes the functions that the library calls for a reduction. total()'s "gradient" with respect to total_ is
+// the element, so that what sums gradients over threads and groups reduces the elements.
+static void spyi_write_reduction(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
+    const spyi_type *type = spyi_returned(g);
+    const char *t = spyi_spell(type), *scale = g->reduction == SPY_FUSE_REDUCTION_MEAN ? " * scale_" : "";
+    spyi_text typed = { NULL, 0, 0 }, plain = { NULL, 0, 0 }, bare = { NULL, 0, 0 };
+    spyi_write_parameters(g, "", true, true, false, &typed);
+    spyi_write_parameters(g, "", true, false, false, &plain);
+    spyi_write_parameters(g, "", false, false, false, &bare);
+    const char *comma = typed.size ? ", " : "";
+    const char *scalar = type->scalar == SPY_DTYPE_FLOAT64 ? "double" : "float";
+    bool mean = g->reduction == SPY_FUSE_REDUCTION_MEAN, extreme = g->reduction >= SPY_FUSE_REDUCTION_MIN;
+    spyi_text_add(out, "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    return %s_element(%s);\n}\n",
+                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name, spyi_text_str(&bare));
+    spyi_text_add(out, "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
+    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name, spyi_text_str(&plain), comma, t);
+    if (mean) spyi_text_add(out, "%s scale_, ", scalar);
+    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name, spyi_text_str(&bare), scale);
+    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name, spyi_text_str(&typed),
+                  comma, t);
+    if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
+    spyi_text_add(out, ")\n{\n    return 0;\n}\n");
+    if (differentiable) {
+        bool one = type->kind == SPYI_TYPE_SCALAR;
+        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient seed_.\n[Differentiable]\n");
+        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma, t);
+        if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
+        if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
+        spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
+        if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
+        spyi_text_add(out, one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n", scalar,
+                      extreme ? "chosen" : "seed_", scale);
+    }
+    spyi_text_free(&typed);
+    spyi_text_free(&plain);
+    spyi_text_free(&bare);
+}
+
+static void spyi_count_uses(const spy_fusion *g, uint32_t *uses) {
+    for (uint32_t i = 1; i < g->count; i++)
+        for (uint32_t k = 0; k < g->steps[i].count; k++) uses[g->steps[i].operands[k]]++;
+    for (uint32_t i = 0; i < g->output_count; i++) uses[g->outputs[i].step]++;
+}
+
+SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
+    static const char *const libraries[] = { "slangpy", "slangpy_diff", "slangpy_texture", "slangpy_print" };
+    spyi_writing w;
+    memset(&w, 0, sizeof w);
+    w.g = g;
+    w.prefix = "t";
+    w.inputs = "";
+    w.uses = (uint32_t *)spyi_calloc(g->count + 1, sizeof *w.uses);
+    w.numbers = (uint32_t *)spyi_calloc(g->count + 1, sizeof *w.numbers);
+    w.name = name;
+    w.differentiable = differentiable;
+    if (!w.uses || !w.numbers) {
+        free(w.uses);
+        free(w.numbers);
+        return;
+    }
+    spyi_count_uses(g, w.uses);
+    uint32_t calls = 0;
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        calls += s->kind == SPYI_STEP_CALL;
+        if (s->kind != SPYI_STEP_INPUT) continue;
+        if (spyi_is_variable(s->name, "t")) w.prefix = "step";
+        if (spyi_is_called(g, s->name)) w.inputs = "in_";
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        if (spyi_is_variable(g->outputs[i].name, "t")) w.prefix = "step";
+        if (spyi_is_called(g, g->outputs[i].name)) w.inputs = "in_";
+    }
+    const spyi_type *returned = spyi_returned(g);
+    const char *result = returned ? spyi_spell(returned) : "void";
+    const char *mark = differentiable ? "[Differentiable]\n" : "";
+    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls, calls == 1 ? "" : "s");
+    for (uint32_t i = 0; i < g->module_count; i++)
+        spyi_text_add(out, "import %s;\n", spyi_unit_name(g->modules[i]->unit));
+    for (size_t l = 0; l < sizeof libraries / sizeof libraries[0]; l++)
+        for (uint32_t i = 0; i < g->module_count; i++)
+            if (spyi_unit_imports(g->modules[i]->unit, libraries[l])) {
+                spyi_text_add(out, "import %s;\n", libraries[l]);
+                break;
+            }
+    bool renamed = w.inputs[0] != 0;
+    const char *element = g->reduction ? "_element" : "";
+    for (uint32_t i = 1, number = 0; i < g->count; i++) {
+        bool line = g->steps[i].kind == SPYI_STEP_CALL || g->steps[i].kind == SPYI_STEP_FIELDS ||
+                    (g->steps[i].kind >= SPYI_STEP_MAKE && w.uses[i] && !spyi_is_inside(&w, i));
+        if (line) w.numbers[i] = ++number;
+    }
+    for (uint32_t i = 1; i < g->count; i++) spyi_write_step(&w, i);
+    spyi_text_add(out, "%s", spyi_text_str(&w.steps));
+    spyi_text_add(out, "\n%s%s %s%s%s(", mark, result, name, element, renamed ? "_body" : "");
+    spyi_write_parameters(g, w.inputs, true, false, true, out);
+    spyi_text_add(out, ")\n{\n%s", spyi_text_str(&w.lines));
+    for (int last = 0; last < 2; last++) // the result is returned behind the assignments
+        for (uint32_t i = 0; i < g->output_count; i++) {
+            bool returns = strcmp(g->outputs[i].name, "_result") == 0;
+            if (returns != (last == 1)) continue;
+            if (returns) spyi_text_add(out, "    return ");
+            else spyi_text_add(out, "    %s%s = ", w.inputs, g->outputs[i].name);
+            spyi_write_as(&w, g->outputs[i].step, g->steps[g->outputs[i].step].type, out);
+            spyi_text_add(out, ";\n");
+        }
+    spyi_text_add(out, "}\n");
+    if (renamed) { // inside the body, the names of these parameters are those of functions
+        spyi_text_add(out, "\n%s%s %s%s(", mark, result, name, element);
+        spyi_write_parameters(g, "", true, false, true, out);
+        spyi_text_add(out, ")\n{\n    %s%s%s_body(", returned ? "return " : "", name, element);
+        spyi_write_parameters(g, "", false, false, true, out);
+        spyi_text_add(out, ");\n}\n");
+    }
+    if (g->reduction) spyi_write_reduction(g, name, differentiable, out);
+    spyi_text_free(&w.lines);
+    spyi_text_free(&w.steps);
+    free(w.numbers);
+    free(w.uses);
+}
+
+// >>fuse/reduce.c -------------------------------------------------------------------------------------------
+
+// Calls of functions that end in a reduction. The library sums gradients of values that elements share
+// (emit/team.c). A reduction is such a sum: the function `total` of its module has a derivative that gives one
+// element as the gradient of its parameter `total_`, which all elements share, so that a backward call of
+// `total` adds up the elements in one kernel. A backward call of the reduction is one of `seeded`.
+
+// One call of a reduction.
+typedef struct spyi_reducing {
+    spy_function *function;
+    const spyi_fused *fused;
+    const char *public_name;
+    const spy_call_options *options; // NULL: none
+    spy_arg *items;                  // the inputs, then what the library adds
+    size_t count;                    // of the inputs
+    const spy_arg *result;           // the argument "_result"; NULL: none
+    spy_dims kept;                   // dimensions of the call that the result has
+    spy_shape shape;                 // of the result
+    double elements;                 // that make up one value of the result
+    bool timed;
+    uint64_t *gpu_time_ns;
+    bool explains; // the call is described, not made
+    char *text;
+    size_t capacity, size; // bytes of `text`, and of the description
+} spyi_reducing;
+
+static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
+    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name, r->function->name, words);
+}
+
+// Separates "_result" from the inputs.
+static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
+    r->items = (spy_arg *)spyi_malloc((args.count + 4) * sizeof *r->items);
+    if (!r->items) return spyi_reducing_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (size_t i = 0; args.items && i < args.count; i++) {
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
+        else r->items[r->count++] = args.items[i];
+    }
+    if (!r->result) return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
+    return SPY_OK;
+}
+
+static spy_resolution *spyi_reducing_resolve(const spyi_reducing *r) {
+    spy_args inputs;
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    if (r->options) options = *r->options;
+    options.mode = SPY_CALL_MODE_DEFAULT;
+    options.deterministic = false;
+    options.append_to = NULL;
+    inputs.items = r->items;
+    inputs.count = r->count;
+    return spy_resolve(r->fused->element, inputs, &options);
+}
+
+// Finds the call's shape, and the dimensions of it that the result has.
+static spy_status spyi_reducing_shape(spyi_reducing *r) {
+    bool gone[SPY_MAX_RANK] = { false };
+    spy_resolution *resolution = spyi_reducing_resolve(r);
+    if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // reported
+    spy_shape shape = resolution->shape;
+    spy_release_resolution(resolution);
+    for (uint32_t i = 0; i < r->fused->dims.count; i++) {
+        int32_t dim = r->fused->dims.dims[i], at = dim < 0 ? dim + (int32_t)shape.rank : dim;
+        char words[96];
+        bool inside = at >= 0 && at < (int32_t)shape.rank;
+        snprintf(words, sizeof words, "its reduction names dimension %d%s %u", (int)dim,
+                 inside ? " twice, of" : "; the call's rank is", shape.rank);
+        if (!inside || gone[at]) return spyi_reducing_fail(r, SPY_ERROR_OUT_OF_RANGE, words);
+        gone[at] = true;
+    }
+    r->elements = 1;
+    for (uint32_t d = 0; d < shape.rank; d++) {
+        if (gone[d] || !r->fused->dims.count) {
+            r->elements *= (double)shape.dims[d];
+            continue;
+        }
+        r->kept.dims[r->kept.count++] = (int32_t)d;
+        r->shape.dims[r->shape.rank++] = shape.dims[d];
+    }
+    return SPY_OK;
+}
+
+// Adds the argument by which the mean is divided.
+static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
+    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN) r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
+}
+
+static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
+    spy_call_options options;
+    float ignored = 0;
+    spy_arg pair[2];
+    spy_args args, both;
+    memset(&options, 0, sizeof options);
+    if (r->options) options = *r->options;
+    options.mode = SPY_CALL_MODE_BACKWARD;
+    double ignored_double = 0;
+    bool wide = r->fused->type->scalar == SPY_DTYPE_FLOAT64 && function == r->fused->seeded;
+    pair[0] = wide ? spy_out_f64(NULL, &ignored_double) : spy_out_f32(NULL, &ignored);
+    pair[1] = wide ? spy_arg_f64(NULL, 1) : spy_arg_f32(NULL, 1);
+    both.items = pair;
+    both.count = 2;
+    r->items[count++] = spy_arg_diff_pair("_result", both);
+    args.items = r->items;
+    args.count = count;
+    if (!r->explains) return spyi_call(function, args, &options, r->public_name, r->timed, r->gpu_time_ns);
+    r->size = spy_explain_call(function, args, &options, r->text, r->capacity);
+    return SPY_OK;
+}
+
+// >>the reduction
+
+// Fills a tensor with the value that a reduction of no elements gives.
+static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
+    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN   ? (double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX ? -(double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MEAN && r->elements == 0 ? (double)NAN
+                                                                                   : 0;
+    if (r->options && r->options->append_to) return spy_list_fill(r->options->append_to, to, value);
+    return spy_tensor_fill(to, value);
+}
+
+static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
+    spy_device *device = r->function->object.device;
+    const spyi_type *type = r->fused->type;
+    spy_tensor_info info = spy_get_tensor_info(to);
+    spy_arg pair[2];
+    spy_args both;
+    spy_tensor *one = NULL, *spread = NULL;
+    size_t count = r->count;
+    bool by_number = info.shape.rank == r->shape.rank + 1 && type->kind == SPYI_TYPE_VECTOR &&
+                     info.shape.dims[r->shape.rank] == (int64_t)type->columns;
+    bool fits = info.shape.rank == r->shape.rank || by_number;
+    for (uint32_t d = 0; fits && d < r->shape.rank; d++) fits = info.shape.dims[d] == r->shape.dims[d];
+    if (!fits) {
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "'_result': expected a tensor of shape ");
+        spyi_shape_text(&r->shape, &words);
+        spyi_text_add(&words, ", got ");
+        spyi_shape_text(&info.shape, &words);
+        spy_status status = spyi_reducing_fail(r, SPY_ERROR_SHAPE_MISMATCH, spyi_text_str(&words));
+        spyi_text_free(&words);
+        return status;
+    }
+    // The value of total_, of which only the gradient counts.
+    pair[0] = spy_arg_f32(NULL, 0);
+    pair[1] = spy_map(spy_arg_tensor(NULL, to), r->kept);
+    if (info.shape.rank) {
+        spy_tensor_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.type = info.type;
+        one = spy_create_tensor(device, &desc);
+        spread = one ? spy_create_broadcast(one, info.shape) : NULL;
+        spy_release_tensor(one);
+        if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+        pair[0] = spy_map(spy_arg_tensor(NULL, spread), r->kept);
+    }
+    both.items = pair;
+    both.count = 2;
+    r->items[count++] = spy_arg_diff_pair("total_", both);
+    spyi_reducing_scale(r, &count);
+    spy_status status = r->explains ? SPY_OK : spyi_reducing_clear(r, to);
+    if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
+    spy_release_tensor(spread);
+    return status;
+}
+
+// Reduces into a new tensor, and hands its values to a result in host memory, or the tensor itself to the
+// caller.
+static spy_status spyi_reduce_new(spyi_reducing *r) {
+    const spy_arg *result = r->result;
+    const spyi_type *type = r->fused->type;
+    spy_device *device = r->function->object.device;
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.type = spyi_spell(type);
+    desc.shape = r->shape;
+    bool recorded = r->options && r->options->append_to;
+    bool to_host = result->kind != SPY_ARG_KIND_NEW && !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
+    if (recorded && to_host)
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor, since the call is recorded");
+    spy_tensor *made = spy_create_tensor(device, &desc);
+    if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+    spy_status status = spyi_reduce_to(r, made);
+    if (r->explains) {
+        spy_release_tensor(made);
+        return status;
+    }
+    size_t size = spy_get_tensor_info(made).host_size_bytes;
+    uint32_t scalars = type->rows * type->columns;
+    int64_t values = (int64_t)scalars;
+    for (uint32_t d = 0; d < r->shape.rank; d++) values *= r->shape.dims[d];
+    if (status != SPY_OK || !to_host) {
+        if (status == SPY_OK && result->kind == SPY_ARG_KIND_NEW) *result->value.new_tensor = made;
+        else if (status == SPY_OK) {
+            result->value.result->tensor = made;
+            result->value.result->type = type->name;
+            result->value.result->dtype = type->scalar;
+            result->value.result->rows = type->rows;
+            result->value.result->columns = type->columns;
+        } else spy_release_tensor(made);
+        return status;
+    }
+    int64_t room = result->kind == SPY_ARG_KIND_ARRAY ? 1 : 0;
+    for (size_t d = 0; result->kind == SPY_ARG_KIND_ARRAY && d < result->count && d < SPY_MAX_RANK; d++)
+        room *= result->dims[d];
+    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 && result->value.out;
+    bool array = result->kind == SPY_ARG_KIND_ARRAY && room == values && result->value.data &&
+                 (result->dtype == type->scalar || (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
+    bool data = result->kind == SPY_ARG_KIND_DATA && result->count == size && result->value.data;
+    if ((number || array || data) && result->direction == SPY_DIRECTION_OUT) {
+        status = spy_tensor_read(made, result->value.out, size);
+    } else if (result->kind == SPY_ARG_KIND_RESULT && size <= SPY_RESULT_BYTES) {
+        spy_result *out = result->value.result;
+        status = spy_tensor_read(made, out->data, size);
+        out->tensor = NULL;
+        out->type = type->name;
+        out->dtype = type->scalar;
+        out->rows = type->rows;
+        out->columns = type->columns;
+        out->size_bytes = size;
+    } else {
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ", type->display);
+        spyi_shape_text(&r->shape, &words);
+        status = spyi_reducing_fail(r, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(&words));
+        spyi_text_free(&words);
+    }
+    spy_release_tensor(made);
+    return status;
+}
+
+// >>its gradients
+
+static spy_status spyi_reduce_backward(spyi_reducing *r) {
+    const spy_arg *result = r->result;
+    size_t count = r->count;
+    spy_arg seed, value;
+    memset(&seed, 0, sizeof seed);
+    memset(&value, 0, sizeof value);
+    if (!r->fused->seeded) {
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "it has no derivative: %s", spyi_text_str(&r->fused->no_derivative));
+        spy_status status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED, spyi_text_str(&words));
+        spyi_text_free(&words);
+        return status;
+    }
+    if (result->kind == SPY_ARG_KIND_TENSOR) {
+        spy_tensor *grad = spy_tensor_grad_in(result->value.tensor);
+        if (!grad)
+            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor with a gradient, got none");
+        value = *result;
+        seed = spy_arg_tensor("seed_", grad);
+    } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
+        value = result->value.fields[0];
+        seed = result->value.fields[1];
+    } else {
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
+    }
+    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_map(seed, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_map(value, r->kept);
+    seed.name = "seed_";
+    value.name = "value_";
+    r->items[count++] = seed;
+    spyi_reducing_scale(r, &count);
+    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) r->items[count++] = value;
+    return spyi_reducing_run(r, r->fused->seeded, count);
+}
+
+static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
+    spy_call_mode mode = r->options ? r->options->mode : SPY_CALL_MODE_DEFAULT;
+    spy_status status = spyi_reducing_begin(r, args);
+    if (status == SPY_OK && mode == SPY_CALL_MODE_FORWARD_DIFF)
+        status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED,
+                                    "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
+                                    "the function before its end");
+    if (status == SPY_OK) status = spyi_reducing_shape(r);
+    if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
+    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR) status = spyi_reduce_to(r, r->result->value.tensor);
+    else if (status == SPY_OK) status = spyi_reduce_new(r);
+    free(r->items);
+    return status;
+}
+
+static void spyi_reducing_of(spyi_reducing *r, spy_function *function, const spy_call_options *options,
+                             const char *public_name) {
+    memset(r, 0, sizeof *r);
+    r->function = function;
+    r->fused = function->module->fused;
+    r->options = options;
+    r->public_name = public_name;
+}
+
+static spy_status spyi_reduced_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, public_name);
+    r.timed = timed;
+    r.gpu_time_ns = gpu_time_ns;
+    return spyi_reduce(&r, args);
+}
+
+static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                                   size_t capacity) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, "spy_explain_call");
+    r.explains = true;
+    r.text = text;
+    r.capacity = capacity;
+    (void)spyi_reduce(&r, args); // what it cannot explain it reports
+    return r.size;
+}
+
+// Resolves what a reduction takes: its inputs, over all elements.
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, "spy_resolve");
+    spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;
+    free(r.items);
+    return resolution;
+}
+
+SPYI_FN const spyi_fused_table *spyi_reductions(void) {
+    static const spyi_fused_table table = { spyi_reduced_call, spyi_reduced_explain, spyi_reduced_resolve };
+    return &table;
+}
+
+// >>fuse/record.c -------------------------------------------------------------------------------------------
+
+// Records a graph: begins it, adds inputs, steps and outputs, and frees it.
+
+static spyi_atomic spyi_fusion_numbers; // the number of the newest graph of the process
+
+// >>the graph as an object of its device
+
+static void spyi_step_free(spyi_fused_step *s) {
+    for (uint32_t i = 0; s->names && i < s->count; i++) free(s->names[i]);
+    for (uint32_t i = 0; i < s->param_count; i++) free(s->params[i].name);
+    free(s->names);
+    free(s->operands);
+    free(s->params);
+    free(s->spelling);
+    free(s->name);
+}
+
+static void spyi_fusion_free(spy_fusion *g) {
+    spy_device *device = g->object.device;
+    if (g->previous) g->previous->next = g->next;
+    else device->fusions = g->next;
+    if (g->next) g->next->previous = g->previous;
+    for (uint32_t i = 1; i < g->count; i++) spyi_step_free(&g->steps[i]);
+    for (uint32_t i = 0; i < g->output_count; i++) free(g->outputs[i].name);
+    for (uint32_t i = 0; i < g->module_count; i++) spyi_module_drop(g->modules[i]);
+    free(g->modules);
+    free(g->steps);
+    free(g->outputs);
+    free(g->name);
+    spyi_retire_object(device, &g->object, sizeof *g);
+}
+
+static void spyi_fusion_release(spyi_object *object) {
+    spyi_fusion_free((spy_fusion *)(void *)object);
+}
+
+SPYI_FN void spyi_fusions_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_fusion_release, NULL };
+    device->ctx.tables[SPYI_KIND_FUSION - SPYI_KIND_DEVICE] = &table;
+    device->fused_table = spyi_reductions();
+}
+
+SPYI_FN void spyi_fusions_free_all(spy_device *device) {
+    while (device->fusions) spyi_fusion_free(device->fusions);
+}
+
+static bool spyi_is_identifier(const char *name) {
+    if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
+    for (const char *c = name; *c; c++)
+        if (!spyi_is_word(*c)) return false;
+    return true;
+}
+
+spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
+    const char *function = "spy_fuse_begin";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc), *name = desc && desc->name ? desc->name : "fused";
+    spy_fusion *g = NULL;
+    if (problem) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
+                  name);
+    } else {
+        g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
+        char *copy = spyi_strdup(name);
+        if (!g || !copy) {
+            spyi_free(&device->ctx, g, sizeof *g);
+            free(copy);
+            g = NULL;
+            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        } else {
+            g->object.kind = (uint32_t)SPYI_KIND_FUSION;
+            g->object.device = device;
+            spyi_atomic_store(&g->object.references, 1);
+            g->number = (uint32_t)spyi_atomic_add(&spyi_fusion_numbers, 1);
+            g->name = copy;
+            g->count = 1;
+            g->backward = desc ? desc->backward : SPY_FUSE_BACKWARD_DEFAULT;
+            g->next = device->fusions;
+            if (g->next) g->next->previous = g;
+            device->fusions = g;
+        }
+    }
+    spyi_leave(device);
+    return g;
+}
+
+void spy_fuse_cancel(spy_fusion *fusion) {
+    if (!fusion || spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_cancel") != SPY_OK) return;
+    spy_device *device = fusion->object.device;
+    spyi_fusion_free(fusion);
+    spyi_leave(device);
+}
+
+// >>errors
+
+// Reports an error of the graph, which is of no use afterwards.
+static void spyi_fusion_fail(spy_fusion *g, const char *function, spy_status status, const char *words) {
+    g->failed = true;
+    spyi_fail(&g->object.device->ctx, status, "%s: '%s': %s", function, g->name, words);
+}
+
+static void spyi_fusion_fail_text(spy_fusion *g, const char *function, spy_status status, spyi_text *words) {
+    spyi_fusion_fail(g, function, status, spyi_text_str(words));
+    spyi_text_free(words);
+}
+
+// >>steps
+
+static spyi_fused_step *spyi_step_add(spy_fusion *g, spyi_step_kind kind, const char *name, uint32_t count) {
+    if (g->count >= g->capacity) {
+        uint32_t capacity = g->capacity ? g->capacity * 2 : 32;
+        spyi_fused_step *steps = (spyi_fused_step *)spyi_realloc(g->steps, capacity * sizeof *steps);
+        if (!steps) return NULL;
+        g->steps = steps;
+        g->capacity = capacity;
+    }
+    spyi_fused_step *s = &g->steps[g->count];
+    memset(s, 0, sizeof *s);
+    s->kind = (uint8_t)kind;
+    s->name = spyi_strdup(name);
+    s->operands = count ? (uint32_t *)spyi_calloc(count, sizeof *s->operands) : NULL;
+    if ((name && !s->name) || (count && !s->operands)) {
+        spyi_step_free(s);
+        return NULL;
+    }
+    s->count = count;
+    g->count++;
+    return s;
+}
+
+static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *name) {
+    if (!name) return true;
+    if (!s->names) s->names = (char **)spyi_calloc(s->count, sizeof *s->names);
+    if (s->names) s->names[operand] = spyi_strdup(name);
+    return s->names && s->names[operand];
+}
+
+// Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
+static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
+    if (graph == g->number && index && index < g->count) return (uint32_t)index;
+    if (!graph) spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
+    else
+        spyi_text_add(error,
+                      "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
+                      "made it, and ends with it",
+                      g->number, (unsigned long long)graph);
+    return 0;
+}
+
+static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step) {
+    spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
+    if (!s) return false;
+    s->dtype = arg->dtype;
+    s->value.u = arg->value.u;
+    // What C gives for "a number" takes the type of what is beside it.
+    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 && arg->dtype != SPY_DTYPE_FLOAT64 &&
+               arg->dtype != SPY_DTYPE_BOOL;
+    if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
+    *step = g->count - 1;
+    return true;
+}
+
+static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_text *error);
+
+// Makes a vector of a host array of 1 to 4 numbers.
+static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, spyi_text *error) {
+    int64_t n = arg->count == 1 ? arg->dims[0] : 0;
+    spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
+    uint32_t parts[4];
+    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT || dtype >= SPY_DTYPE_COUNT) {
+        spyi_text_add(error, "a constant array has one dimension of 1 to 4 numbers; give others as an input");
+        return false;
+    }
+    const spyi_type *type = spyi_type_vector(g->object.device->types, dtype, (uint32_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
+        bool real = dtype >= SPY_DTYPE_FLOAT16;
+        spy_dtype wide = real ? SPY_DTYPE_FLOAT64 : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64 : SPY_DTYPE_INT64;
+        if (dtype == SPY_DTYPE_UINT64) wide = SPY_DTYPE_UINT64;
+        spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
+        if (!s || !spyi_convert_scalars(&s->value, wide, at, dtype, 1)) return false;
+        s->dtype = dtype;
+        s->typed = true;
+        parts[i] = g->count - 1;
+    }
+    spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_MAKE, spyi_spell(type), (uint32_t)n);
+    if (!s) return false;
+    memcpy(s->operands, parts, (size_t)n * sizeof *parts);
+    *step = g->count - 1;
+    return true;
+}
+
+// Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
+static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step, spyi_text *error) {
+    uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
+    bool good = steps && spyi_step_list(g, args, steps, error);
+    spyi_fused_step *s = good ? spyi_step_add(g, SPYI_STEP_FIELDS, NULL, (uint32_t)args.count) : NULL;
+    good = s != NULL;
+    uint32_t made = g->count - 1;
+    for (uint32_t i = 0; good && i < args.count; i++) {
+        s->operands[i] = steps[i];
+        good = spyi_name_operand(s, i, args.items[i].name);
+        if (good && !args.items[i].name) {
+            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none", i + 1);
+            good = false;
+        }
+    }
+    const spyi_type *found = good && type ? spyi_fusion_type(g, type) : NULL;
+    if (good && type && !found) {
+        spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", type);
+        good = false;
+    }
+    if (good && found) {
+        s = &g->steps[made];
+        good = spyi_fields_given(g, made, found, error);
+    }
+    *step = made;
+    free(steps);
+    return good;
+}
+
+// Makes a step of an argument. Returns false when it cannot be one, with the reason in `error`, which is
+// empty when memory ran out.
+static bool spyi_step_argument(spy_fusion *g, const spy_arg *arg, uint32_t *step, spyi_text *error) {
+    if (arg->_map_count) {
+        spyi_text_add(error, "a value in a graph has no mapping: map the arguments of the fused function");
+        return false;
+    }
+    switch (arg->kind) {
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT:
+        if (arg->direction == SPY_DIRECTION_DEFAULT) return spyi_step_constant(g, arg, step);
+        break;
+    case SPY_ARG_KIND_ARRAY: return spyi_step_array(g, arg, step, error);
+    case SPY_ARG_KIND_STRUCT: {
+        spy_args fields;
+        fields.items = arg->value.fields;
+        fields.count = arg->count;
+        return spyi_step_fields(g, arg->type, fields, step, error);
+    }
+    case SPY_ARG_KIND_CUSTOM:
+        if (arg->_custom != spyi_node_kind_of()) break;
+        *step = spyi_step_of(g, (uint64_t)arg->dims[0], (uint64_t)arg->dims[1], error);
+        if (*step && g->steps[*step].type && g->steps[*step].type->kind == SPYI_TYPE_VOID) {
+            spyi_step_text(g, *step, error);
+            spyi_text_add(error, " is no value: the function returns nothing");
+            return false;
+        }
+        return *step != 0;
+    default: break;
+    }
+    spyi_text_add(error, arg->kind == SPY_ARG_KIND_TENSOR
+                             ? "expected a value of the graph, a number, a vector or a struct of them, got a tensor: make it an "
+                               "input of the fused function"
+                             : "expected a value of the graph, a number, a vector or a struct of them");
+    return false;
+}
+
+static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_text *error) {
+    if (args.count && !args.items) {
+        spyi_text_add(error, "expected a list of arguments, got NULL");
+        return false;
+    }
+    for (size_t i = 0; i < args.count; i++) {
+        spyi_text why = { NULL, 0, 0 };
+        bool good = spyi_step_argument(g, &args.items[i], &steps[i], &why);
+        if (!good && args.items[i].name) spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
+        else if (!good) spyi_text_add(error, "argument %zu: %s", i + 1, spyi_text_str(&why));
+        spyi_text_free(&why);
+        if (!good) return false;
+    }
+    return true;
+}
+
+// Enters the device for a step. Returns false when the graph cannot take one.
+static bool spyi_fusion_enter(spy_fusion *g, const char *function) {
+    if (spyi_enter(g, SPYI_KIND_FUSION, function) != SPY_OK) return false;
+    if (!g->failed) return true;
+    spyi_leave(g->object.device); // its error has been reported
+    return false;
+}
+
+// Ends a step: finds types, reports what went wrong, leaves the device, and returns the step as a node.
+static spy_node spyi_step_done(spy_fusion *g, const char *function, uint32_t step, bool good, uint32_t failed,
+                               spyi_text *error) {
+    spy_node node = { 0, 0 };
+    spy_device *device = g->object.device;
+    good = good && spyi_fusion_settle(g, error);
+    if (spyi_failed_allocations() != failed) {
+        spyi_text_clear(error);
+        spyi_text_add(error, "out of host memory");
+        spyi_fusion_fail(g, function, SPY_ERROR_OUT_OF_MEMORY, spyi_text_str(error));
+    } else if (!good) {
+        spyi_fusion_fail(g, function, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(error));
+    } else {
+        node.graph = g->number;
+        node.index = step;
+    }
+    spyi_text_free(error);
+    spyi_leave(device);
+    return node;
+}
+
+spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module) {
+    const char *function = "spy_fuse_use";
+    if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = fusion->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+        status = spyi_object_problem(module, SPYI_KIND_MODULE, &error);
+    } else if (!spyi_fusion_uses(fusion, module)) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(&error, "out of host memory");
+    }
+    if (status != SPY_OK) spyi_fusion_fail_text(fusion, function, status, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) {
+    const char *function = "spy_fuse_input";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    bool good = spyi_is_identifier(name);
+    if (!good) spyi_text_add(&error, "expected an identifier, got \"%s\"", name ? name : "NULL");
+    for (uint32_t i = 1; i < fusion->count && good; i++)
+        if (fusion->steps[i].kind == SPYI_STEP_INPUT && strcmp(fusion->steps[i].name, name) == 0) {
+            spyi_text_add(&error, "input '%s' is given twice", name);
+            good = false;
+        }
+    const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
+    if (good && type && !found) {
+        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
+                      fusion->module_count ? "" : "; spy_fuse_use() says which");
+        good = false;
+    }
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
+    if (s) s->type = found;
+    return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) {
+    const char *function = "spy_fuse_call";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), *steps = NULL, made = 0;
+    spy_device *device = fusion->object.device;
+    bool good = spyi_is_on(device, called, SPYI_KIND_FUNCTION);
+    if (!good) (void)spyi_object_problem(called, SPYI_KIND_FUNCTION, &error);
+    if (good && called->reduces) {
+        spyi_text_add(&error, "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it", called->name);
+        good = false;
+    }
+    good = good && spyi_fusion_uses(fusion, called->module);
+    if (good) steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
+    if (good) {
+        spyi_text why = { NULL, 0, 0 };
+        good = steps && spyi_step_list(fusion, args, steps, &why);
+        if (!good) spyi_text_add(&error, "'%s': %s", called->name, spyi_text_str(&why));
+        spyi_text_free(&why);
+    }
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_CALL, NULL, (uint32_t)args.count) : NULL;
+    made = fusion->count - 1;
+    if (s) s->function = called;
+    for (uint32_t i = 0; s && i < args.count && good; i++) {
+        s->operands[i] = steps[i];
+        good = spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
+    }
+    free(steps);
+    return spyi_step_done(fusion, function, made, s && good, failed, &error);
+}
+
+spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name) {
+    const char *function = "spy_fuse_out";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), of = spyi_step_of(fusion, call.graph, call.index, &error);
+    bool good = of && fusion->steps[of].kind == SPYI_STEP_CALL && name;
+    if (of && !good) spyi_text_add(&error, "expected a call and a parameter's name");
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_OUT, name, 1) : NULL;
+    if (s) s->operands[0] = of;
+    return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index) {
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_out_name") != SPY_OK) return NULL;
+    const char *name = NULL;
+    bool mine = call.graph == fusion->number && call.index && call.index < fusion->count;
+    const spyi_fused_step *s = mine ? &fusion->steps[call.index] : NULL;
+    for (uint32_t p = 0; s && p < s->param_count && !name; p++)
+        if (s->params[p].out && index-- == 0) name = s->params[p].name;
+    spyi_leave(fusion);
+    return name;
+}
+
+// Makes a step of an operator or a type from a list of arguments.
+static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind, spyi_operator_form form,
+                                  const char *name, spy_args args, bool good, uint32_t failed, spyi_text *error) {
+    uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
+    good = steps && spyi_step_list(g, args, steps, error);
+    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR && g->steps[steps[0]].kind == SPYI_STEP_CALL) {
+        uint32_t call = steps[0]; // Slang then needs no derivative of the function
+        g->steps[call].no_diff = true;
+        free(steps);
+        return spyi_step_done(g, function, call, true, failed, error);
+    }
+    spyi_fused_step *s = good ? spyi_step_add(g, kind, name, (uint32_t)args.count) : NULL;
+    if (s) s->form = (uint8_t)form;
+    for (uint32_t i = 0; s && i < args.count; i++) s->operands[i] = steps[i];
+    free(steps);
+    return spyi_step_done(g, function, g->count - 1, s != NULL, failed, error);
+}
+
+spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args) {
+    const char *function = "spy_fuse_make";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), named = 0, made = 0;
+    for (size_t i = 0; args.items && i < args.count; i++) named += args.items[i].name != NULL;
+    if (!type || !type[0]) spyi_text_add(&error, "expected a type's name, got %s", type ? "\"\"" : "NULL");
+    if (type && type[0] && named && named == args.count) {
+        bool good = spyi_step_fields(fusion, type, args, &made, &error);
+        return spyi_step_done(fusion, function, made, good, failed, &error);
+    }
+    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args, type && type[0], failed,
+                             &error);
+}
+
+spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
+    const char *function = "spy_fuse_op";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    spyi_operator_form form = SPYI_FORM_BUILT_IN;
+    bool good = op && spyi_operator_find(op, (uint32_t)args.count, &form);
+    if (!good)
+        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments", op ? op : "NULL",
+                      args.count);
+    return spyi_step_of_list(fusion, function, SPYI_STEP_OPERATOR, form, op, args, good, failed, &error);
+}
+
+spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name) {
+    const char *function = "spy_fuse_member";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), of = spyi_step_of(fusion, value.graph, value.index, &error);
+    bool good = of && spyi_is_identifier(name);
+    if (of && !good) spyi_text_add(&error, "expected a member's name, got \"%s\"", name ? name : "NULL");
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_MEMBER, name, 1) : NULL;
+    if (s) s->operands[0] = of;
+    return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+const char *spy_fuse_type(spy_fusion *fusion, spy_node value) {
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_type") != SPY_OK) return NULL;
+    bool mine = value.graph == fusion->number && value.index && value.index < fusion->count;
+    const spyi_type *type = mine ? fusion->steps[value.index].type : NULL;
+    spyi_leave(fusion);
+    return type ? spyi_spell(type) : NULL;
+}
+
+// >>outputs
+
+static spy_status spyi_fusion_output(spy_fusion *g, const char *function, const char *name, spy_arg value,
+                                     spy_fuse_reduction reduction, spy_dims dims) {
+    if (!spyi_fusion_enter(g, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), step = 0;
+    bool good = spyi_is_identifier(name);
+    if (!good) spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
+    else if (g->reduction || (reduction && g->output_count)) {
+        spyi_text_add(&error, "a graph that ends in a reduction has one output");
+        good = false;
+    }
+    for (uint32_t i = 1; i < g->count && good; i++)
+        if (g->steps[i].kind == SPYI_STEP_INPUT && strcmp(g->steps[i].name, name) == 0) {
+            spyi_text_add(&error, "output '%s' has the name of an input", name);
+            good = false;
+        }
+    for (uint32_t i = 0; i < g->output_count && good; i++)
+        if (strcmp(g->outputs[i].name, name) == 0) {
+            spyi_text_add(&error, "output '%s' is given twice", name);
+            good = false;
+        }
+    if (good) good = spyi_step_argument(g, &value, &step, &error);
+    spyi_fused_output *grown =
+        good ? (spyi_fused_output *)spyi_realloc(g->outputs, (g->output_count + 1) * sizeof *grown) : NULL;
+    char *copy = grown ? spyi_strdup(name) : NULL;
+    if (grown) g->outputs = grown;
+    if (copy) {
+        grown[g->output_count].name = copy;
+        grown[g->output_count].step = step;
+        g->output_count++;
+        g->reduction = reduction;
+        g->dims = dims;
+    }
+    spy_node done = spyi_step_done(g, function, 1, copy != NULL, failed, &error);
+    return done.graph ? SPY_OK : SPY_ERROR_TYPE_MISMATCH;
+}
+
+spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value) {
+    spy_dims none;
+    memset(&none, 0, sizeof none);
+    return spyi_fusion_output(fusion, "spy_fuse_output", name, value, SPY_FUSE_REDUCTION_NONE, none);
+}
+
+spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value) {
+    const char *function = "spy_fuse_reduce";
+    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX && dims.count <= SPY_MAX_RANK;
+    for (uint32_t i = 0; good && i < dims.count; i++)
+        good = dims.dims[i] >= -SPY_MAX_RANK && dims.dims[i] < SPY_MAX_RANK;
+    if (good) return spyi_fusion_output(fusion, function, "_result", value, reduction, dims);
+    if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK, SPY_MAX_RANK - 1);
+    spyi_fusion_fail_text(fusion, function, SPY_ERROR_INVALID_ARGUMENT, &error);
+    spyi_leave(fusion);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// >>fuse/end.c ----------------------------------------------------------------------------------------------
+
+// Ends a graph: checks that it is complete, writes its module, loads it, and finds its functions.
+
+static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
+    if (!g->output_count) {
+        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of an out parameter");
+        return false;
+    }
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        if (s->type) continue;
+        if (s->kind == SPYI_STEP_INPUT)
+            spyi_text_add(error,
+                          "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
+                          "all overloads; give spy_fuse_input() the type",
+                          s->name);
+        else if (s->kind == SPYI_STEP_FIELDS)
+            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_cast()",
+                          s->count);
+        else continue; // what it takes is unknown, which another message says
+        return false;
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        const spyi_fused_step *s = &g->steps[g->outputs[i].step];
+        spyi_type_kind kind = s->type->kind;
+        bool number = kind == SPYI_TYPE_SCALAR || kind == SPYI_TYPE_VECTOR;
+        if (kind == SPYI_TYPE_VOID || kind == SPYI_TYPE_OTHER) {
+            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ", g->outputs[i].name);
+            spyi_step_text(g, g->outputs[i].step, error);
+            return false;
+        }
+        if (!g->reduction || (number && s->type->scalar >= SPY_DTYPE_FLOAT32)) continue;
+        spyi_text_add(error, "its reduction: expected a float, a double or a vector of them, got ");
+        spyi_step_text(g, g->outputs[i].step, error);
+        spyi_text_add(error, "; convert it by spy_fuse_make(\"float\", ...)");
+        return false;
+    }
+    return true;
+}
+
+// Writes a name for the function that no function of the graph's modules has.
+static void spyi_graph_name(spy_fusion *g, spyi_text *out) {
+    spyi_text_add(out, "%s", g->name);
+    for (uint32_t i = 0; i < g->module_count; i++) {
+        spyi_overloads overloads = { NULL, 0, false };
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_outside outside;
+        spyi_step_out(g->object.device, &outside, g->modules[i]);
+        spy_status status = spyi_unit_find_function(g->modules[i]->unit, g->name, &overloads, &ignored);
+        spyi_step_in(g->object.device, &outside);
+        bool taken = status == SPY_OK && (overloads.count || ignored.size);
+        spyi_overloads_free(&overloads);
+        spyi_text_free(&ignored);
+        if (!taken) continue;
+        spyi_text_add(out, "_fused");
+        return;
+    }
+}
+
+static bool spyi_link_add(spy_module **link, size_t *count, spy_module *module) {
+    for (size_t i = 0; i < *count; i++)
+        if (link[i] == module) return false;
+    link[(*count)++] = module;
+    return true;
+}
+
+// Loads the text as a module that sees all modules of the graph, and what these link.
+static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_text *text, spy_module **out,
+                                  spyi_text *error) {
+    spy_device *device = g->object.device;
+    size_t most = g->module_count, count = 0;
+    for (uint32_t i = 0; i < g->module_count; i++) most += g->modules[i]->link_count;
+    spy_module **link = (spy_module **)spyi_malloc((most + 1) * sizeof *link);
+    spyi_text module_name = { NULL, 0, 0 };
+    spy_module_desc desc;
+    memset(&desc, 0, sizeof desc);
+    if (!link) return SPY_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < g->module_count; i++) (void)spyi_link_add(link, &count, g->modules[i]);
+    for (uint32_t i = 0; i < g->module_count; i++)
+        for (size_t l = 0; l < g->modules[i]->link_count; l++) (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
+    // Other texts have other names, since a session knows modules by name.
+    spyi_text_add(&module_name, "%s_%08x", name, (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
+    desc.name = spyi_text_str(&module_name);
+    desc.source = spyi_text_str(text);
+    desc.link = link;
+    desc.link_count = count;
+    if (g->module_count) {
+        desc.options = *spyi_unit_options(g->modules[0]->unit);
+        desc.strict_broadcasting = g->modules[0]->strict_broadcasting;
+        desc.zero_missing = g->modules[0]->zero_missing;
+    }
+    spy_status status = spyi_module_load(device, &desc, out, error);
+    spyi_text_free(&module_name);
+    free(link);
+    return status;
+}
+
+static void spyi_graph_summary(const spy_fusion *g, spyi_text *out) {
+    uint32_t calls = 0;
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        if (s->kind != SPYI_STEP_CALL) continue;
+        spyi_text_add(out, calls++ ? ", %s" : "%s", s->function->name);
+    }
+    if (!calls) spyi_text_add(out, "no calls");
+}
+
+static spy_function *spyi_graph_function(spy_module *module, const char *name, const char *ending) {
+    spyi_text full = { NULL, 0, 0 };
+    spyi_text_add(&full, "%s%s", name, ending);
+    spy_function *found = spyi_function_of(module, spyi_text_str(&full), NULL, "spy_fuse_end");
+    spyi_text_free(&full);
+    return found;
+}
+
+// Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
+static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
+    spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
+    spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);
+    spy_module *module = NULL;
+    spy_function *function = NULL;
+    bool differentiable = false;
+    if (!fused) {
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < g->output_count; i++)
+        differentiable = differentiable || spyi_type_has_floats(g->steps[g->outputs[i].step].type);
+    spyi_graph_name(g, &name);
+    spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
+    *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
+    // A function that a graph calls may have no derivative. The graph then has none either, and a backward
+    // call says what Slang says now.
+    if (*status == SPY_ERROR_COMPILE && differentiable) {
+        refused = *error;
+        memset(error, 0, sizeof *error);
+        spyi_text_clear(&fused->text);
+        spyi_fusion_write(g, spyi_text_str(&name), false, &fused->text);
+        *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
+        if (*status == SPY_OK) spyi_text_add(&fused->no_derivative, "%s", spyi_text_str(&refused));
+    }
+    if (*status == SPY_OK) {
+        module->fused = fused;
+        fused->reduction = g->reduction;
+        fused->dims = g->dims;
+        fused->type = g->steps[g->outputs[0].step].type;
+        spyi_graph_summary(g, &fused->summary);
+        function = spyi_graph_function(module, spyi_text_str(&name), "");
+        if (function && g->reduction) {
+            fused->element = spyi_graph_function(module, spyi_text_str(&name), "_element");
+            fused->total = spyi_graph_function(module, spyi_text_str(&name), "_total");
+            fused->seeded = fused->no_derivative.size ? NULL : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
+            function->reduces = true;
+            if (!fused->total || !fused->element) function = NULL;
+        }
+        if (!function) {
+            *status = SPY_ERROR_INTERNAL;
+            spyi_module_drop(module);
+        }
+    } else {
+        spyi_text_add(error, "\nits text is:\n%s", spyi_text_str(&fused->text));
+        spyi_text_free(&fused->text);
+        spyi_text_free(&fused->no_derivative);
+        free(fused);
+    }
+    spyi_text_free(&refused);
+    spyi_text_free(&name);
+    return function;
+}
+
+spy_function *spy_fuse_end(spy_fusion *fusion) {
+    const char *name = "spy_fuse_end";
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, name) != SPY_OK) return NULL;
+    spy_device *device = fusion->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_TYPE_MISMATCH;
+    spy_function *function = NULL;
+    uint32_t failed = spyi_failed_allocations();
+    // What a failed step reported is the graph's error.
+    bool good = !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
+    if (good) function = spyi_graph_end(fusion, &status, &error);
+    if (!function && !fusion->failed) {
+        status = spyi_check_allocations(failed, status, &error);
+        if (error.size) spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+    spyi_object_release(&fusion->object);
+    spyi_leave(device);
+    return function;
+}
+
+const char *spy_fuse_text(const spy_function *function) {
+    if (!spyi_as(function, SPYI_KIND_FUNCTION)) {
+        spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_fuse_text");
+        return NULL;
+    }
+    const spyi_fused *fused = function->module->fused;
+    return fused ? spyi_text_str(&fused->text) : NULL;
+}
+
 // >>device/device.c -----------------------------------------------------------------------------------------
 
 // Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
@@ -55245,6 +62364,7 @@ static void spyi_run_close_callbacks(spy_device *device) {
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_run_close_callbacks(device);
+    spyi_pack_save_at_end(device);
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
@@ -55266,6 +62386,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
+    spyi_fusions_free_all(device);
     spyi_modules_free_all(device);
     spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
@@ -55275,6 +62396,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->compiler) spyi_compiler_destroy(device->compiler);
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
+    free(device->record_path);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
@@ -55315,6 +62437,22 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
+    } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
+        spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
+                             "makes packs and tells what is in them");
+    } else if (desc->record_pack && (desc->pack || desc->pack_data || desc->check_bounds)) {
+        spyi_text_add(error, "desc.record_pack is set together with %s",
+                      desc->check_bounds ? "check_bounds, whose kernels have an address of this process"
+                                         : "a pack");
+    } else if (desc->pack && desc->pack_data) {
+        spyi_text_add(error, "desc.pack and desc.pack_data are both set");
+    } else if (desc->pack_arch_count > SPYI_MOST_ARCHS || (desc->pack_arch_count && !desc->pack_archs)) {
+        spyi_text_add(error, "desc.pack_arch_count is %zu: expected at most %d, and pack_archs not NULL",
+                      desc->pack_arch_count, SPYI_MOST_ARCHS);
+    } else if (desc->record_pack && desc->offline && desc->backend &&
+               desc->backend->target == SPYI_TARGET_CUDA && !desc->pack_arch_count) {
+        spyi_text_add(error,
+                      "desc.pack_archs is empty: without a GPU, CUDA kernels need at least one architecture");
     } else if (!desc->backend) {
         spyi_text_add(error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
     } else {
@@ -55323,16 +62461,102 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// Opens the pack of the desc, or begins one. Without either, status is SPY_OK and *pack NULL.
+static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 };
+    const char *record = getenv("SLANGPY_RECORD_PACK");
+    bool given = desc->pack || desc->pack_data, records = desc->record_pack || (!given && record && *record);
+    *pack = NULL;
+    if (!given && !records) return SPY_OK;
+    if (desc->pack && !spyi_file_read(desc->pack, &file)) {
+        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", desc->pack, spyi_file_problem());
+        spyi_text_free(&file);
+        return SPY_ERROR_IO;
+    }
+    if (!given) {
+        *pack = spyi_archive_begin();
+        if (!*pack) spyi_text_add(error, "out of host memory");
+        return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_text why = { NULL, 0, 0 };
+    *pack = desc->pack ? spyi_archive_open(file.data, file.size, true, &why)
+                       : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
+    if (!*pack)
+        spyi_text_add(error, "%s cannot be used: %s", desc->pack ? desc->pack : "desc.pack_data",
+                      spyi_text_str(&why));
+    spyi_text_free(&why);
+    return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static int spyi_compare_archs(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// Gives a device that uses or records a pack the one profile that kernels of packs are made for, so that their texts
+// are the same everywhere. Of what it promises a device can lack the floating-point atomics only: a kernel that needs
+// them, or another feature, says so when it is loaded.
+static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error) {
+    spyi_profile *profile = &device->base->limits.profile;
+    bool cuda = profile->target == SPYI_TARGET_CUDA;
+    uint32_t block = cuda ? 4096 : 128;
+    if (profile->max_block_bytes < block || profile->max_group_size < 256 ||
+        profile->max_group_count < 65535) {
+        spyi_text_add(
+            error,
+            "packs need devices that take %u bytes of parameters, groups of 256 threads and 65535 groups; "
+            "this one takes %u, %u and %u",
+            block, profile->max_block_bytes, profile->max_group_size, profile->max_group_count);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    profile->max_block_bytes = block;
+    profile->max_group_size = 256;
+    profile->max_group_count = 65535;
+    profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
+    profile->names_formats = !cuda;
+    if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
+    qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
+    return SPY_OK;
+}
+
+// Makes the GPU of a device that has none: the null backend, with the limits of packs and the compiler of the backend
+// that the desc names.
+static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
+    spyi_null_desc null;
+    spy_device_desc plain = *desc;
+    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
+    memset(&null, 0, sizeof null);
+    null.target = desc->backend->target;
+    null.no_log = true;
+    null.max_block_bytes = cuda ? 4096 : 128;
+    null.max_bindings = cuda ? 64 : 32;
+    null.max_uniforms = 32;
+    null.prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
+    null.bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
+    plain.backend_desc = &null;
+    device->offline_backend = *spyi_null_backend();
+    device->offline_backend.compile = desc->backend->compile;
+    device->backend = &device->offline_backend;
+    return device->backend->create(&device->ctx, &plain, &device->gpu, error);
+}
+
 // Opens the device's store, unless nothing is to be kept.
 static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *desc) {
+    if (ctx->pack && !desc->cache_path) return NULL;
     const char *folder = desc->cache_path ? desc->cache_path : getenv("SLANGPY_CACHE");
     if (folder && (!*folder || strcmp(folder, "off") == 0)) return NULL;
     return spyi_store_open(ctx, folder, desc->cache_size_bytes ? desc->cache_size_bytes : (uint64_t)1 << 30);
 }
 
-static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
+static void spyi_device_init(spy_device *device, const spy_device_desc *desc, spyi_archive *pack) {
     spyi_context_init(&device->ctx, desc);
+    device->ctx.pack = pack ? spyi_store_of_pack(&device->ctx, pack) : NULL;
     device->ctx.store = spyi_device_store(&device->ctx, desc);
+    for (size_t i = 0; i < desc->pack_arch_count; i++) device->pack_archs[i] = desc->pack_archs[i];
+    device->pack_arch_count = (uint32_t)desc->pack_arch_count;
+    device->offline = desc->offline;
+    if (!desc->record_pack && pack && spyi_archive_is_recording(pack))
+        device->record_path = spyi_strdup(getenv("SLANGPY_RECORD_PACK"));
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
     spyi_atomic_store(&device->ctx.object.references, 1);
@@ -55348,6 +62572,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     spyi_samplers_attach(device);
     spyi_cursors_attach(device);
     spyi_modules_attach(device);
+    spyi_fusions_attach(device);
     spyi_calls_attach(device);
     spyi_lists_attach(device);
 }
@@ -55357,6 +62582,8 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
     device->base = (spyi_gpu_base *)device->gpu;
+    if (device->ctx.pack) status = spyi_device_pack_profile(device, error);
+    if (status != SPY_OK) return status;
     if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
     device->types = spyi_types_create(device->base->limits.profile.target);
     if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
@@ -55389,17 +62616,21 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     spyi_context_init(&setup, &plain);
     spy_device *device = NULL;
     spyi_text error = { NULL, 0, 0 };
+    spyi_archive *pack = NULL;
     spy_status status = spyi_check_device_desc(desc, &error);
+    if (status == SPY_OK) status = spyi_device_pack(desc, &pack, &error);
     if (status == SPY_OK) {
         device = (spy_device *)spyi_allocate(&setup, sizeof *device);
         if (!device) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
+            spyi_archive_close(pack);
         }
     }
     if (device) {
-        spyi_device_init(device, desc);
-        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        spyi_device_init(device, desc, pack);
+        status = desc->offline ? spyi_device_offline(device, desc, &error)
+                               : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {

@@ -40,7 +40,7 @@
 // std::vector, std::span and whatever has data() and size() (arrays that the call runs over), of numbers or of std::array;
 // spy::array(pointer, shape); spy::tensor; spy::bytes(struct); spy::fields(spy::arg("x", ...), ...); spy::pair(value, gradient);
 // spy::packed; and every spy_arg of C, such as spy_arg_range(). spy::out("name", variable) and spy::inout("name", variable) are
-// written by the call. spy::map(argument, { 0, 1 }) and spy::cast(argument, "float3") are spy_map() and spy_cast(). An argument that
+// written by the call. spy::vmap(argument, { 0, 1 }) and spy::vcast(argument, "float3") are spy_vmap() and spy_vcast(). An argument that
 // is kept in a variable refers to the variables that it was made of, and owns what it was made of that had no name.
 //
 // Threads: as for the C functions of the same names; a handle is copied and destroyed by one thread at a time.
@@ -476,7 +476,7 @@ detail::pair_of<Value, Gradient> pair(Value &&value, Gradient &&gradient) {
     return { { { std::forward<Value>(value), std::forward<Gradient>(gradient) }, {} } };
 }
 // Dimension i of the argument becomes dimension dims[i] of the call.
-template <class A> detail::mapped<A> map(A &&argument, std::initializer_list<int32_t> dims) {
+template <class A> detail::mapped<A> vmap(A &&argument, std::initializer_list<int32_t> dims) {
     spy_dims list = {};
     for (int32_t d : dims) {
         if (list.count < SPY_MAX_RANK) list.dims[list.count] = d;
@@ -484,8 +484,19 @@ template <class A> detail::mapped<A> map(A &&argument, std::initializer_list<int
     }
     return { std::forward<A>(argument), list };
 }
-template <class A> detail::casted<A> cast(A &&argument, const char *type) {
+// vdim(argument, 2) is vmap(argument, { 0, 1 }).
+template <class A> detail::mapped<A> vdim(A &&argument, uint32_t count) {
+    spy_dims list = {};
+    list.count = count; // too many are the call's error
+    for (int32_t d = 0; d < SPY_MAX_RANK; d++) list.dims[d] = d;
+    return { std::forward<A>(argument), list };
+}
+template <class A> detail::casted<A> vcast(A &&argument, const char *type) {
     return { std::forward<A>(argument), type };
+}
+// Any argument, in the list of function::declare().
+inline spy_arg any(const char *name = nullptr) {
+    return spy_arg_any(name);
 }
 template <class T> detail::output<T> out(const char *name, T &variable) {
     return { name, variable, false };
@@ -554,10 +565,10 @@ template <class T> spy_arg item(const named<T> &a) {
     return to_arg(a.name, a.value);
 }
 template <class A> spy_arg item(const mapped<A> &a) {
-    return spy_map(item(a.inner), a.dims);
+    return spy_vmap(item(a.inner), a.dims);
 }
 template <class A> spy_arg item(const casted<A> &a) {
-    return spy_cast(item(a.inner), a.type);
+    return spy_vcast(item(a.inner), a.type);
 }
 inline spy_arg item(const tensor_output &a) {
     return spy_out_tensor(a.name, &a.made);
@@ -728,6 +739,14 @@ class function {
         uint64_t time = 0;
         (void)run([&](spy_args a) { return spy_time_call(raw_, a, nullptr, &time); }, arguments...);
         return time;
+    }
+    // spy_gradcheck() with the default options.
+    template <class... A> spy_status gradcheck(const A &...arguments) const {
+        return run([this](spy_args a) { return spy_gradcheck(raw_, a, nullptr, nullptr); }, arguments...);
+    }
+    // spy_declare(): f.declare(spy::vdim(spy::any(), 2), spy::any(), spy::vcast(spy::any("_result"), "float3")).
+    template <class... A> function declare(const A &...parameters) const {
+        return { run([this](spy_args a) { return spy_declare(raw_, a); }, parameters...), module_ };
     }
     template <class... A> prepared prepare(const A &...arguments) const {
         return prepare_with({}, arguments...);

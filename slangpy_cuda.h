@@ -797,9 +797,6 @@ static const char *const spyi_text_prelude[] = {
     "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\",
     "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\",
     "    D_ void tx1_(B *v, CUtexObject t, int x, int m) {                                                              \\",
-    "        asm(\"tex.1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5}];\"                                                       \\",
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x));                                                \\",
-    "        if (m == 0) return;                                                                                        \\",
     "        int w;                                                                                                     \\",
     "        asm(\"txq.width.b32 %0, [%1];\" : \"=r\"(w) : \"l\"(t));                                                         \\",
     "        B##4 f = tex1DLod<B##4>(t, (x + 0.5f) / max(w >> m, 1), m);                                                \\",
@@ -831,7 +828,7 @@ static const char *const spyi_text_prelude[] = {
     "        return TX_<T>::of(v);                                     \\",
     "    }",
     "#define TXC_ ,",
-    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // PTX has no level for these: the centre of a texel is read by a sampler",
+    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler",
     "TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)",
     "TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)",
     "TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)",
@@ -1042,11 +1039,13 @@ enum { // CUdevice_attribute
     SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
     SPYI_CU_MAX_GRID_DIM_X = 5,
     SPYI_CU_WARP_SIZE = 10,
+    SPYI_CU_MULTIPROCESSORS = 16,
     SPYI_CU_INTEGRATED = 18,
     SPYI_CU_CAN_MAP_HOST_MEMORY = 19,
     SPYI_CU_UNIFIED_ADDRESSING = 41,
     SPYI_CU_CAPABILITY_MAJOR = 75,
-    SPYI_CU_CAPABILITY_MINOR = 76
+    SPYI_CU_CAPABILITY_MINOR = 76,
+    SPYI_CU_MAX_SHARED_BYTES = 97 // of a group, static and dynamic, when its function asks for it
 };
 
 enum { // others
@@ -1062,7 +1061,9 @@ enum { // others
     SPYI_CU_MEMORY_TYPE_HOST = 1,
     SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
+    SPYI_CU_FUNC_SHARED_BYTES = 1, // static
     SPYI_CU_FUNC_REGISTERS = 4,
+    SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES = 8,
     SPYI_CU_MEMORY_TYPE_ARRAY = 3,
     SPYI_CU_ARRAY_LAYERED = 1, // CUDA_ARRAY3D_*
     SPYI_CU_ARRAY_SURFACE = 2,
@@ -1165,6 +1166,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(ModuleGetGlobal, "cuModuleGetGlobal_v2",                                                               \
       (spyi_cu_pointer * address, size_t * size, spyi_cu_module module, const char *name))                   \
     X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, spyi_cu_function function))        \
+    X(FuncSetAttribute, "cuFuncSetAttribute", (spyi_cu_function function, int attribute, int value))         \
     X(LaunchKernel, "cuLaunchKernel",                                                                        \
       (spyi_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
        unsigned bz, unsigned shared, spyi_cu_stream stream, void **params, void **extra))                    \
@@ -1307,8 +1309,8 @@ SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_tex
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
-// the compiler's messages.
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
+// the compiler's messages. `portable`: PTX in any case, for `arch` or the newest capability before it.
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
                             const char *const *options, int option_count, spyi_text *code, spyi_text *log);
 
 // >>prelude.c: from a kernel's text to device code
@@ -1729,7 +1731,7 @@ static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried
     spyi_text code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
     bool good;
     if (!spyi_nvrtc_load(path, nvrtc, tried)) return false;
-    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1],
+    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1], false,
                                                    "__global__ void f() {}", "probe", NULL, 0, &code, &log);
     if (!good) spyi_text_add(tried, "  %s: cannot compile: %s\n", path, spyi_text_str(&log));
     spyi_text_free(&code);
@@ -1914,20 +1916,23 @@ static int spyi_nvrtc_arch(const spyi_nvrtc *nvrtc, int arch) {
     return best;
 }
 
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
-                            const char *const *options, int option_count, spyi_text *code, spyi_text *log) {
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source,
+                            const char *name, const char *const *options, int option_count, spyi_text *code,
+                            spyi_text *log) {
     const char *all[16];
     char target[64];
     void *program = NULL;
     int i, result, known = spyi_nvrtc_arch(nvrtc, arch);
-    bool good, exact = known == arch;
+    bool good, exact = known == arch && !portable;
     if (known == 0) {
         spyi_text_add(log, "NVRTC %d.%d makes no code for compute capability %d.%d: an older one does",
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // For a device that is newer than the compiler, the result is PTX, which the driver translates.
-    (void)snprintf(target, sizeof target, "-arch=%s_%d", exact ? "sm" : "compute", known);
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Else it is
+    // a cubin for this very architecture, so it may use what no other has (wgmma of sm_90a): from NVRTC 12 on.
+    (void)snprintf(target, sizeof target, "-arch=%s_%d%s", exact ? "sm" : "compute", known,
+                   exact && known >= 90 && nvrtc->major >= 12 ? "a" : "");
     all[0] = target;
     for (i = 0; i < option_count && i < 15; i++) all[i + 1] = options[i];
     if (nvrtc->CreateProgram(&program, source, name, 0, NULL, NULL) != SPYI_NVRTC_OK) {
@@ -2137,6 +2142,66 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
     return result;
 }
 
+// >>groupshared variables
+// CUDA's shared variables have at most 48 KiB in a group. More is possible in dynamic shared memory, whose size
+// each launch says: there the variables of a kernel that has more are moved, behind options.shared_bytes. The
+// size of the array spy_groupshared tells the kernel's loader how much both are.
+
+#define SPYI_SHARED_MARK "__device__ __shared__ " // begins the declaration of such a variable: type name;
+#define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
+
+typedef struct spyi_shared_variable {
+    const char *begin, *end; // its declaration, with the semicolon
+    const char *name;
+    size_t name_length;
+} spyi_shared_variable;
+
+// Finds the next variable from `at` on. Returns false when there is none.
+static bool spyi_next_shared(const char *at, spyi_shared_variable *v) {
+    const char *c = strstr(at, SPYI_SHARED_MARK);
+    if (c == NULL) return false;
+    v->begin = c;
+    c += strcspn(c, ";");
+    if (*c != ';') return false;
+    v->end = c + 1;
+    v->name = c;
+    while (spyi_is_word(v->name[-1])) v->name--;
+    v->name_length = (size_t)(c - v->name);
+    return true;
+}
+
+// Appends a check that the compiler reports by SPYI_SHARED_LARGE.
+static void spyi_add_shared_check(const char *body, spyi_text *out) {
+    spyi_shared_variable v;
+    if (!spyi_next_shared(body, &v)) return;
+    spyi_text_add(out, "\nstatic_assert(0");
+    for (; spyi_next_shared(body, &v); body = v.end)
+        spyi_text_add(out, " + sizeof(%.*s)", (int)v.name_length, v.name);
+    spyi_text_add(out, " <= 49152, \"" SPYI_SHARED_LARGE "\");\n");
+}
+
+// Appends the text with its variables in dynamic shared memory, from byte `first` on.
+static void spyi_move_shared(const char *body, uint32_t first, spyi_text *out) {
+    spyi_shared_variable v;
+    unsigned number = 0;
+    spyi_text_add(out,
+                  "extern __shared__ __align__(16) unsigned char spyi_room[];\n"
+                  "static constexpr size_t spyi_end_0 = %u;\n",
+                  first);
+    for (; spyi_next_shared(body, &v); body = v.end, number++) {
+        const char *type = v.begin + sizeof SPYI_SHARED_MARK - 1;
+        int length = (int)(v.name - type);
+        spyi_text_add_n(out, body, (size_t)(v.begin - body));
+        spyi_text_add(out,
+                      "static constexpr size_t spyi_at_%u = (spyi_end_%u + 15) / 16 * 16, spyi_end_%u = "
+                      "spyi_at_%u + sizeof(%.*s);\n#define %.*s (*(%.*s *)(spyi_room + spyi_at_%u))\n",
+                      number, number, number + 1, number, length, type, (int)v.name_length, v.name, length,
+                      type, number);
+    }
+    spyi_text_add(out, "%s\nextern \"C\" { __device__ unsigned char spy_groupshared[spyi_end_%u]; }\n", body,
+                  number);
+}
+
 // >>compiling
 
 enum { SPYI_NVRTC_OPTIONS = 8 };
@@ -2186,10 +2251,11 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     uint32_t failed = spyi_failed_allocations(); // NVRTC crashes on many texts that end early
     spyi_add_prelude(blocks, &text);
     good = spyi_add_body(body, desc, name, &text);
+    spyi_add_shared_check(body, &text);
     if (spyi_failed_allocations() != failed) good = false;
     else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
-        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                               desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     return good;
@@ -2208,7 +2274,7 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
     good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
-           spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+           spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                           desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     spyi_text_free(&headers);
@@ -2220,7 +2286,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
                                           spyi_text *code, spyi_text *error) {
     const char *body = (const char *)desc->code + desc->prelude_size;
     unsigned blocks = spyi_needed_blocks(body);
-    spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 };
+    spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 }, moved = { NULL, 0, 0 };
     bool good;
     uint32_t failed = spyi_failed_allocations();
     char *entry = spyi_cuda_symbol(desc);
@@ -2229,6 +2295,15 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
+    // The compiler's own words count the gaps between the variables, too.
+    if (!good && (strstr(spyi_text_str(&slim), SPYI_SHARED_LARGE) != NULL ||
+                  strstr(spyi_text_str(&slim), "too much shared data") != NULL)) {
+        spyi_move_shared(body, desc->iface.shared_bytes, &moved);
+        body = spyi_text_str(&moved);
+        spyi_text_clear(&slim);
+        if (spyi_failed_allocations() == failed)
+            good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
+    }
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
         good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
@@ -2243,6 +2318,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
     free(entry);
     spyi_text_free(&slim);
     spyi_text_free(&full);
+    spyi_text_free(&moved);
     return good ? SPY_OK : spyi_check_allocations(failed, SPY_ERROR_COMPILE, error);
 }
 
@@ -2284,6 +2360,8 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->memory_bytes = memory;
     info->max_binding_bytes = memory;
     info->timestamp_period_ns = 1; // %globaltimer counts nanoseconds
+    info->multiprocessor_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MULTIPROCESSORS);
+    info->max_shared_bytes = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_SHARED_BYTES);
 }
 
 SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -3129,6 +3207,30 @@ static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
+// Lets the function have the dynamic shared memory that its launches ask for. A launch takes up to 48 KiB
+// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much that is.
+static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, spyi_text *error) {
+    uint32_t most = gpu->base.limits.info.max_shared_bytes, given = kernel->shared_bytes;
+    spyi_cu_pointer room = 0;
+    size_t moved = 0;
+    int fixed = 0;
+    if (gpu->cu.ModuleGetGlobal(&room, &moved, kernel->module, "spy_groupshared") == SPYI_CU_OK)
+        kernel->shared_bytes = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
+    if (kernel->shared_bytes == 0) return SPY_OK;
+    spyi_cu_result result = gpu->cu.FuncGetAttribute(&fixed, SPYI_CU_FUNC_SHARED_BYTES, kernel->function);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuFuncGetAttribute", error);
+    if ((uint64_t)fixed + kernel->shared_bytes > most) {
+        spyi_text_add(error,
+                      "kernel '%s' has %u bytes of groupshared variables; with shared_bytes %u a group has "
+                      "more than the device's %u",
+                      kernel->label, (uint32_t)fixed + kernel->shared_bytes - given, given, most);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    result = gpu->cu.FuncSetAttribute(kernel->function, SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES,
+                                      (int)kernel->shared_bytes);
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuFuncSetAttribute", error);
+}
+
 // Loads the module, and finds its function and the address of its global parameters.
 static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
                                         spyi_cuda_kernel *kernel, spyi_text *error) {
@@ -3159,6 +3261,8 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
                       kernel->label, registers, most, spyi_interface_threads(&desc->iface));
         return SPY_ERROR_UNSUPPORTED;
     }
+    spy_status status = spyi_cuda_allow_shared(gpu, kernel, error);
+    if (status != SPY_OK) return status;
     for (i = 0; i < kernel->base.uniform_count; i++) {
         if (kernel->places[i].holder != SPYI_HOLDER_NONE) continue;
         result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,
@@ -4367,7 +4471,7 @@ SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_de
     made->desc.address[2] = modes[desc->address_w];
     made->desc.filter = desc->min_filter != SPY_FILTER_NEAREST;
     made->desc.mip_filter = desc->mip_filter != SPY_FILTER_NEAREST;
-    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED | SPYI_CU_TEXTURE_SEAMLESS;
+    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED;
     made->desc.max_anisotropy = desc->max_anisotropy;
     made->desc.bias = desc->mip_bias;
     made->desc.min_level = desc->min_level;
@@ -4429,6 +4533,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
     }
+    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS; // refused for others
     if (desc->format == SPY_FORMAT_RGBA8_UNORM_SRGB) texture.flags |= SPYI_CU_TEXTURE_SRGB;
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }
@@ -4683,8 +4788,8 @@ static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
     status = spyi_nvrtc_find(gpu->nvrtc_path, &nvrtc, error);
     if (status != SPY_OK) return status;
     for (line = spyi_text_blit; *line != NULL; line++) spyi_text_add(&source, "%s\n", *line);
-    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, source.data,
-                                                 "spy_blit", options, 3, &code, &log);
+    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, false,
+                                                 source.data, "spy_blit", options, 3, &code, &log);
     if (!good) {
         spyi_text_add(error, "NVRTC cannot compile the kernel of blits: %s", spyi_text_str(&log));
         status = SPY_ERROR_COMPILE;
@@ -5012,6 +5117,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_pays,
     &spyi_cuda_images,
     NULL, // no raster
+    SPYI_TARGET_CUDA,
 };
 // clang-format on
 

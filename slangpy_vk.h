@@ -1650,14 +1650,29 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     return SPY_OK;
 }
 
+// The first instance of the process, which stays with its loader when its device is released. The loader unloads the
+// drivers with the last instance, and NVIDIA's driver (580.159) cannot be loaded for the 30th time: its libraries
+// leave something behind in the process each time.
+static VkInstance spyi_vk_kept_instance;
+
+// Returns whether the instance stays.
+static bool spyi_vk_keep_instance(const spyi_vk_instance *instance) {
+    spyi_global_lock();
+    bool keep = spyi_vk_kept_instance == VK_NULL_HANDLE;
+    if (keep) spyi_vk_kept_instance = instance->handle;
+    spyi_global_unlock();
+    return keep;
+}
+
 SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
+    bool keeps = instance->owned && spyi_vk_keep_instance(instance);
     if (instance->get_proc == NULL) return;
     if (instance->messenger != VK_NULL_HANDLE)
         instance->destroy_messenger(instance->handle, instance->messenger, NULL);
-    if (instance->owned && instance->DestroyInstance != NULL)
+    if (instance->owned && !keeps && instance->DestroyInstance != NULL)
         instance->DestroyInstance(instance->handle, NULL);
     spyi_mutex_destroy(&instance->message_lock);
-    if (instance->library != NULL) spyi_library_close(instance->library);
+    if (instance->library != NULL && !keeps) spyi_library_close(instance->library);
     SPYI_VK_ZERO(*instance);
 }
 
@@ -2212,6 +2227,19 @@ static void spyi_vk_pipeline_question(const spyi_vk_gpu *gpu, spyi_text *out) {
     spyi_text_add(out, "VkPipelineCache\n%s\n%s", gpu->adapter.info.name, gpu->adapter.info.driver);
 }
 
+// Writes the pipeline cache of `size` bytes to the store.
+static void spyi_vk_store_pipelines(spyi_vk_gpu *gpu, const spyi_text *question, size_t size) {
+    spyi_text data = { NULL, 0, 0 };
+    if (!gpu->base.ctx->store || size > SPYI_VK_MOST_PIPELINE_BYTES) return;
+    data.data = (char *)spyi_malloc(size);
+    data.size = size;
+    if (data.data &&
+        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &data.size, data.data) == VK_SUCCESS)
+        spyi_store_put(gpu->base.ctx->store, question, &data);
+    free(data.data);
+}
+
+// The first start writes an empty cache at once, so that later starts find as many files as it had.
 static VkResult spyi_vk_make_pipeline_cache(spyi_vk_gpu *gpu) {
     VkPipelineCacheCreateInfo info;
     spyi_text question = { NULL, 0, 0 }, kept = { NULL, 0, 0 };
@@ -2224,26 +2252,22 @@ static VkResult spyi_vk_make_pipeline_cache(spyi_vk_gpu *gpu) {
     VkResult result = gpu->vk.vkCreatePipelineCache(gpu->device, &info, NULL, &gpu->pipeline_cache);
     if (result == VK_SUCCESS)
         (void)gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &gpu->pipeline_bytes, NULL);
+    if (result == VK_SUCCESS && kept.size == 0) spyi_vk_store_pipelines(gpu, &question, gpu->pipeline_bytes);
     spyi_text_free(&question);
     spyi_text_free(&kept);
     return result;
 }
 
 static void spyi_vk_keep_pipeline_cache(spyi_vk_gpu *gpu) {
-    spyi_text question = { NULL, 0, 0 }, data = { NULL, 0, 0 };
+    spyi_text question = { NULL, 0, 0 };
     size_t size = 0;
-    if (!gpu->base.ctx->store || gpu->pipeline_cache == VK_NULL_HANDLE ||
+    if (gpu->pipeline_cache == VK_NULL_HANDLE ||
         gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &size, NULL) != VK_SUCCESS ||
-        size == gpu->pipeline_bytes || size > SPYI_VK_MOST_PIPELINE_BYTES)
+        size == gpu->pipeline_bytes)
         return;
-    data.data = (char *)spyi_malloc(size);
-    data.size = size;
     spyi_vk_pipeline_question(gpu, &question);
-    if (data.data &&
-        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &data.size, data.data) == VK_SUCCESS)
-        spyi_store_put(gpu->base.ctx->store, &question, &data);
+    spyi_vk_store_pipelines(gpu, &question, size);
     spyi_text_free(&question);
-    free(data.data);
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
@@ -6061,6 +6085,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     &spyi_vk_images,
     &spyi_vk_raster_functions,
+    SPYI_TARGET_SPIRV,
 };
 // clang-format on
 

@@ -42,8 +42,8 @@ static bool places(spy_module *mod) {
 //    every number with every other.
 static bool table(spy_module *mod) {
     int32_t products[5 * 10] = { 0 };
-    spy_arg a = spy_map(spy_arg_range("a", 2, 12, 2), SPY_DIMS(0)); // 2, 4, ... 10
-    spy_arg b = spy_map(spy_arg_range("b", 1, 11, 1), SPY_DIMS(1)); // 1, 2, ... 10
+    spy_arg a = spy_vmap(spy_arg_range("a", 2, 12, 2), SPY_DIMS(0)); // 2, 4, ... 10
+    spy_arg b = spy_vmap(spy_arg_range("b", 1, 11, 1), SPY_DIMS(1)); // 1, 2, ... 10
     spy_call(spy_find_function(mod, "times"),
              SPY_ARGS(a, b, spy_out_array("_result", products, SPY_SHAPE(5, 10), SPY_DTYPE_INT32)));
     for (int i = 0; i < 50; i++) {

@@ -81,7 +81,7 @@ static bool run(spy_module *mod, const spy_decl *decl, const spy_attribute *test
         for (int k = 0; k < 4; k++) copies[count][k] = value;
         // Three floats may mean one float3, or three calls with a float: the cast says which.
         if (type->kind == SPY_TYPE_KIND_VECTOR)
-            args[count] = spy_cast(spy_arg_f32n(NULL, copies[count], type->columns), type->name);
+            args[count] = spy_vcast(spy_arg_f32n(NULL, copies[count], type->columns), type->name);
         else if (type->dtype == SPY_DTYPE_INT32) args[count] = spy_arg_i32(NULL, (int32_t)value);
         else args[count] = spy_arg_f32(NULL, value);
         count++;

@@ -10,6 +10,7 @@ from .logger import *
 from .reports import *
 from .buffers import *
 from .gradients import *
+from .vectorized import *
 from .interop import *
 from .device import *
 from .encoders import *
@@ -31,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import bindings, math, reflection, types  # noqa: F401
     from .formats import *
+    from .fusion import Fused, Traced, dot, fuse, max, mean, min, no_diff, sum, where  # noqa: F401
     from .pictures import *
     from .textures import *
     from .bitmap import *
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from .slangtorch import clearPersistentShaderCache, clearSessionShaderCache, clearShaderCaches, loadModule  # noqa: F401
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
+    from .torch_ops import torch_op  # noqa: F401
     from .utilities import SHA1, CursorShape, Timer  # noqa: F401
 
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor  # noqa: E402
@@ -90,7 +93,10 @@ _LAZY.update(dict.fromkeys((
 ).split(), "pictures"))
 
 _LAZY.update(dict.fromkeys("loadModule clearSessionShaderCache clearPersistentShaderCache clearShaderCaches".split(), "slangtorch"))
+_LAZY["torch_op"] = "torch_ops"
 _LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
+# sum, min and max are not among the names of `from slangpy import *`.
+_LAZY.update(dict.fromkeys("fuse Fused Traced where no_diff sum mean min max dot".split(), "fusion"))
 _LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 
 
@@ -98,6 +104,8 @@ _MODULES = ("slangtorch", "reflection", "bindings", "types", "core", "builtin", 
 
 
 def _find_lazily(name):
+    if name == "__all__":  # `from slangpy import *` also takes the names that are found when they are asked for
+        return [n for n in sorted({*globals(), *_LAZY, "reflection", "bindings", "types"}) if not n.startswith("_")]
     module = _LAZY.get(name, name if name in _MODULES else "builtin" if name == "internal_marshalls" else None)
     import importlib
 

@@ -8,7 +8,7 @@ import platform
 import sys
 
 import slangpy as spy
-from slangpy import compiler
+from slangpy import compiler, disk_cache
 
 
 def _compiler_lines():
@@ -41,47 +41,18 @@ def _call_lines(kind):
         yield "{} on {}: add(1, 2) = {}".format(device.info.api_name, device.info.adapter_name, module.add(1, 2))
 
 
-def _cache_folder():
-    """The folder that devices keep compiled code in by default; None: they keep none."""
-    named = os.environ.get("SLANGPY_CACHE")
-    if named is not None:
-        return None if named in ("", "off") else named
-    if os.name == "nt":
-        base = os.environ.get("LOCALAPPDATA")
-        return os.path.join(base, "slangpy") if base else None
-    base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
-    if base.startswith("/"):
-        return os.path.join(base, "slangpy")
-    return os.path.join(home, ".cache", "slangpy") if home.startswith("/") else None
-
-
-def _cache_files(folder):
-    """The files of the cache: those in its folders 00 to ff, and no others."""
-    for number in range(256):
-        below = os.path.join(folder, "{:02x}".format(number))
-        if os.path.isdir(below):
-            for name in os.listdir(below):
-                yield os.path.join(below, name)
-
-
 def _cache_text():
-    folder = _cache_folder()
+    folder = disk_cache.folder()
     if folder is None:
         return "not kept on disk (SLANGPY_CACHE, or no home folder)"
-    sizes = [os.path.getsize(path) for path in _cache_files(folder)]
+    sizes = [os.path.getsize(path) for path in disk_cache.files(folder)]
     return "{}: {} files, {:.1f} MB".format(folder, len(sizes), sum(sizes) / 1e6)
 
 
 def _cache(arguments):
-    folder = _cache_folder()
+    folder = disk_cache.folder()
     if folder is not None and arguments == ["clear"]:
-        files = list(_cache_files(folder))
-        for path in files:
-            try:
-                os.remove(path)
-            except FileNotFoundError:  # another process was first
-                pass
-        print("{}: removed {} files".format(folder, len(files)))
+        print("{}: removed {} files".format(folder, disk_cache.clear(folder)))
     else:
         print(_cache_text())
     return 0

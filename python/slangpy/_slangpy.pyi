@@ -363,6 +363,17 @@ class Function:
         """What the call would do: binding table, call shape, kernel text. Nothing runs."""
     def time(self, *args: Any, **kwargs: Any) -> float:
         """Make the call, wait for it, and give the GPU's time in seconds."""
+    @property
+    def declared(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """What declare() was given: a tuple of the entries by position and a dict of those by name. None: nothing is
+        declared.
+        """
+    def declare(self, *args: Any, **kwargs: Any) -> Self:
+        """The function with mappings and types that its calls need not say: for each parameter, by position or name,
+        vmapping(...), a Slang type, vmap(type, dims) for both, or None. Its calls take plain arguments.
+        """
+    def _gradcheck(self, options: tuple[float, float, float, int, int], /, *args: Any, **kwargs: Any) -> str | None:
+        """What gradcheck() of the package calls: None, or the text of the error."""
     def resolve(self, *args: Any, **kwargs: Any) -> Resolution:
         """How a call with these arguments is understood, as a Resolution. No kernel is compiled and nothing runs; errors are
         those of the call.
@@ -386,6 +397,8 @@ class Function:
         """Threads of a group, as numbers or a tuple of at most three; missing ones are 1."""
     @overload
     def thread_group_size(self, *, thread_group_size: _ShapeLike) -> Function: ...
+    def shared_bytes(self, shared_bytes: int) -> Function:
+        """Dynamic shared memory of each group, which CUDA text in the function reaches; at most Device.info.limits.max_shared_bytes."""
     @overload
     def call_group_shape(self, *shape: _ShapeLike) -> Function:
         """Elements that run next to each other."""
@@ -955,6 +968,34 @@ class RandFloatArg(Generator):
     def __new__(
         cls, min: float, max: float, dim: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True
     ) -> Self: ...
+
+@final
+class Vectorized:
+    """An argument with an explicit mapping or type: see vmap, vdim, vcast."""
+
+    @property
+    def value(self) -> Any:
+        """The argument that it is around."""
+    @property
+    def dims(self) -> tuple[int, ...] | None:
+        """Of vmap() and vdim(): the dimensions of the call. Of vcast(): None."""
+    @property
+    def type(self) -> Any:
+        """Of vcast(): the type. Of vmap() and vdim(): None."""
+    def around(self, value: Any, /) -> Vectorized:
+        """The same mapping or type around another value."""
+
+def vmap(value: Any, dims: int | _ShapeLike) -> Vectorized:
+    """The argument `value` with an explicit mapping: its dimension i is run over as dimension dims[i] of the call, and its
+    further dimensions feed the parameter's type. () passes it as one value. Around a dict it is the mapping of each field
+    that is run over.
+    """
+def vdim(value: Any, n: int) -> Vectorized:
+    """vmap(value, (0, ..., n - 1)): the first n dimensions of `value` are the call's."""
+def vcast(value: Any, type: Any) -> Vectorized:
+    """The argument `value`, whose elements have an explicit Slang type; the mapping follows from it. The parameter must have
+    this type, which chooses among overloads and for generic parameters.
+    """
 
 @disjoint_base
 class PackedArg:

@@ -10,7 +10,7 @@ _NAMES = {
     "cooperative vectors": "create_coop_vec_matrix_desc convert_coop_vec_matrix "
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
     "modules of torch": "TorchModule torch_device",
-    "fusion": "fuse vmap vcast vdim vmapping declare",
+    "fusion": "fuse",
     "shader objects other than a program's root": "create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "
@@ -19,11 +19,6 @@ _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDes
 
 
 _INSTEAD = {
-    "vmap": "function.map((0, 1))(value) says which dimensions it is run over",
-    "vdim": "function.map((0, 1))(value) says which dimensions it is run over",
-    "vmapping": "function.map((0, 1))(value) says which dimensions it is run over",
-    "vcast": "function.map(module.Type)(value) says which Slang type it is loaded as",
-    "declare": "function.map(...) is kept and called again as it is",
     "TorchModule": "call the functions of a Module",
 }
 

@@ -15,21 +15,27 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_writes: Any = None  # Module -> name -> (reflection, whether a call may write an argument); made with _node
+_known: Any = None  # Module -> name -> (reflection, whether a call may write an argument, whether it returns a value); made with _node
 _node: Any = None  # the torch.autograd.Function of all calls; made when torch is first met
 
 
-def _may_write(function):
-    """Whether a call of the function may write an argument: one of its overloads has an out or inout parameter, or it is a method."""
-    names = _writes.setdefault(function.module, {})
-    reflected, known = names.get(function.name, (None, False))
+def _look_at(function):
+    """Returns what autograd has to know of a function: whether a call may write an argument (one of its overloads has an out or inout
+    parameter, or is a mutating method), whether it returns a value, which is None where its overloads differ, the dimensions of one value of
+    its result (-1: not known), and a dict that _Call.run fills."""
+    names = _known.setdefault(function.module, {})
+    name = function.full_name
+    reflected, facts = names.get(name, (None, None))
     if reflected is None or not reflected.is_valid:  # a reload may change the parameters
         reflected = function.reflection
         overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
-        known = "." in function.name or any(
-            p.has_modifier(way) for o in overloads for p in o.parameters for way in (ModifierID.out, ModifierID.inout))
-        names[function.name] = reflected, known
-    return known
+        writes = any(o.mutating or any(p.has_modifier(way) for p in o.parameters for way in (ModifierID.out, ModifierID.inout)) for o in overloads)
+        ways = {o.have_return_value for o in overloads}
+        returns = ways.pop() if len(ways) == 1 else None
+        kind = overloads[0].return_type.kind.name if returns and len(overloads) == 1 else ""
+        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}
+        names[name] = reflected, facts
+    return facts
 
 
 class _Slot:
@@ -42,15 +48,22 @@ class _Slot:
 
 
 def _take(value, tensors, kind):
-    """Returns the value with a _Slot in the place of each torch tensor, which is added to `tensors`."""
+    """Returns the value with a _Slot in the place of each torch tensor, which is added to `tensors`. Objects with get_this() that hold
+    tensors, such as InstanceList, become the dicts that they give."""
     if isinstance(value, kind):
         tensors.append(value)
         return _Slot(len(tensors) - 1)
+    if isinstance(value, (bool, int, float, str)):
+        return value
     if isinstance(value, dict):
         return {name: _take(item, tensors, kind) for name, item in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "element_type"):
         items = [_take(item, tensors, kind) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if hasattr(value, "get_this") and not isinstance(value, type):
+        before = len(tensors)
+        taken = _take(value.get_this(), tensors, kind)
+        return taken if len(tensors) > before else value
     return value
 
 
@@ -78,41 +91,82 @@ def _paths(value, path, out):
             _paths(item, "{}[{}]".format(path, number), out)
 
 
+def _range(tensor):
+    """The bytes that a tensor's elements lie in, from the first to behind the last."""
+    size, first = tensor.element_size(), tensor.data_ptr()
+    return first, first + size * (1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))) if tensor.numel() else first
+
+
 class _Call:
     """A call whose tensors have been taken out: the function, what it is given, and which tensors it writes."""
 
-    def __init__(self, function, args, kwargs, tensors):
-        self.function, self.args, self.kwargs = function, args, kwargs
+    def __init__(self, function, this, args, kwargs):
+        self.function, self.this, self.args, self.kwargs = function, this, args, kwargs
         given = self.kwargs.get("_result")
         self.result = given.index if isinstance(given, _Slot) else None
         self.written = set() if self.result is None else {self.result}
         self.has_result = False
-        self.plain = None  # a result that is no tensor
+        self.plain = None  # a result that is no tensor of torch
+        self.paths = {}
+        # A call without dimensions gives a number, which has no graph, unless the result is asked for as a Tensor, which takes longer.
+        # result_dims: the dimensions of one value, -1 where they are not known, None where no result is asked for. numbers: for the
+        # dimensions of the arguments, whether the last such call had none itself.
+        self.result_dims, self.numbers = None, {}
+
+    def fail(self, index, text):
+        return RuntimeError("{}: argument '{}': {}".format(self.function.name, self.paths.get(index, "_result"), text))
+
+    def bound(self, tensors):
+        """The function, with its instance filled."""
+        return self.function if self.this is None else self.function.bind(_fill(self.this, tensors))
 
     def find_written(self, tensors):
         """Fills self.written. A RuntimeError where an inout parameter gets a tensor that requires a gradient."""
         kwargs = {name: value for name, value in self.kwargs.items() if name != "_result"}
-        resolution = self.function.resolve(*_fill(self.args, tensors), **_fill(kwargs, tensors))
+        resolution = self.bound(tensors).resolve(*_fill(self.args, tensors), **_fill(kwargs, tensors))
         names = [binding.path for binding in resolution.bindings]
-        paths = {}
-        tops = [name for name in names if "." not in name and "[" not in name and name != "_result"]
+        paths = self.paths
+        tops = [name for name in names if "." not in name and "[" not in name and name not in ("_result", "this")]
         for name, value in zip(tops, self.args):
             _paths(value, name, paths)
         for name, value in kwargs.items():
             _paths(value, name, paths)
+        if self.this is not None:
+            _paths(self.this, "this", paths)
         directions = {binding.path: binding.direction for binding in resolution.bindings}
         for index, path in paths.items():
             how = directions.get(path) or directions.get(path.split(".")[0].split("[")[0], "in")
             if how == "inout" and tensors[index].requires_grad:
-                raise RuntimeError("{}: argument '{}': an inout tensor that requires a gradient cannot join torch's graph: its value before "
-                                   "the call would be lost for the backward pass; give a copy, or an in and an out parameter".format(
-                                       self.function.name, path))
-            if how == "out":
+                raise self.fail(index, "an inout tensor that requires a gradient cannot join torch's graph: its value before the call would be "
+                                "lost for the backward pass; give a copy, or an in and an out parameter")
+            if how in ("out", "inout"):
                 self.written.add(index)
+
+    def check_written(self, tensors, torch):
+        """RuntimeErrors for written tensors that cannot join the graph."""
+        for index in self.written:
+            tensor = tensors[index]
+            if tensor.requires_grad and tensor.is_leaf:
+                raise self.fail(index, "it is written, and a leaf of torch's graph that requires a gradient; give a tensor that requires none")
+            first, last = _range(tensor)
+            for other, item in enumerate(tensors):
+                if other != index and item.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
+                    begin, end = _range(item)
+                    if begin < last and first < end:
+                        raise self.fail(index, "it is written where another argument lies, whose values the backward pass needs; give other memory")
 
     def run(self, tensors):
         """Makes the call. Returns its result, and the list of the tensors that it wrote."""
-        result = self.function(*_fill(self.args, tensors), **_fill(self.kwargs, tensors))
+        kwargs, args, function = _fill(self.kwargs, tensors), _fill(self.args, tensors), self.bound(tensors)
+        if self.result_dims is None:
+            result = function(*args, **kwargs)
+        else:
+            key = tuple([t.dim() for t in tensors])
+            result = function(*args, **kwargs) if self.numbers.get(key) is False else None
+            if result is None or not hasattr(result, "shape") or hasattr(result, "element_type"):
+                kwargs["_result"] = "tensor"
+                result = function(*args, **kwargs)
+                self.numbers[key] = self.result_dims < 0 or len(result.shape) + len(result.dtype.shape) <= self.result_dims
         return result, [tensors[index] for index in sorted(self.written)]
 
     def run_backward(self, tensors, wanted, gradients, torch):
@@ -131,7 +185,7 @@ class _Call:
         args, kwargs = _fill(self.args, given), _fill(self.kwargs, given)
         if result is not None:
             kwargs["_result"] = _slangpy.DiffPair(result, result, True)
-        self.function.bwds(*args, **kwargs)
+        self.bound(given).bwds(*args, **kwargs)
         return own
 
 
@@ -157,7 +211,10 @@ def _make_node(torch):
         def forward(ctx, call, *tensors):
             result, written = call.run(tensors)
             if isinstance(result, _slangpy.Tensor):
-                result = result.to_torch()  # the tensors are on the CPU, and were copied
+                try:
+                    result = result.to_torch()
+                except BufferError:  # of structs, which stays a Tensor without a graph
+                    pass
             call.has_result = isinstance(result, torch.Tensor) and call.result is None
             ctx.call = call
             ctx.save_for_backward(*(t if i not in call.written else t.new_empty(0) for i, t in enumerate(tensors)))
@@ -178,27 +235,83 @@ def _make_node(torch):
     return SlangCall
 
 
+def _substitutes(taken, tensors, torch):
+    """Replaces tensors that the call cannot take as they are: bfloat16, which Slang does not have on all targets, by float, and written views,
+    which torch allows a custom node to write in few cases. Returns pairs of a written tensor and what the call writes in its place."""
+    copies = []
+    for i, tensor in enumerate(tensors):
+        low = tensor.dtype == torch.bfloat16
+        if i in taken.written and (low or tensor._is_view()):
+            if tensor.numel() and any(n > 1 and s == 0 for n, s in zip(tensor.shape, tensor.stride())):
+                raise ValueError("{}: argument '{}': it is written, and several of its elements share memory (strides {})".format(
+                    taken.function.name, taken.paths.get(i, "_result"), tensor.stride()))
+            tensors[i] = torch.empty(tensor.shape, dtype=torch.float32 if low else tensor.dtype, device=tensor.device)
+            copies.append((tensor, i))
+        elif low:
+            tensors[i] = tensor.float()
+    return copies
+
+
+def explain(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """explain(function, args, kwargs): raises the error of a call that has failed because of what torch has made of its tensors. Returns
+    NotImplemented where that is not the reason."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "autograd"):
+        return NotImplemented
+    tensors: list[Any] = []
+    _take((args, kwargs), tensors, torch.Tensor)
+    _refuse_wrapped(function, tensors, torch)
+    return NotImplemented
+
+
+def _refuse_wrapped(function, tensors, torch):
+    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
+    for tensor in tensors:
+        if wrapped is not None and wrapped(tensor):
+            what = "torch.func.vmap" if torch._C._functorch.is_batchedtensor(tensor) else "a transform of torch.func (grad, jvp, jacrev ...)"
+            raise RuntimeError("{}: {} cannot look into a call of a Slang function: call it with the whole tensor, over whose dimensions it runs "
+                               "by itself, and take gradients by backward() or torch.autograd.grad()".format(function.name, what))
+        if tensor.is_meta or type(tensor).__name__ in ("FakeTensor", "FunctionalTensor"):
+            raise RuntimeError("{}: a tensor without data ({}): torch.compile, torch.export and meta devices need slangpy.torch_op({}), which tells "
+                               "torch the result's shape".format(function.name, type(tensor).__name__, function.name))
+
+
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
     the tensors are another library's."""
-    global _node, _writes
+    global _node, _known
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
         return NotImplemented
     tensors: list[Any] = []
-    taken = _Call(function, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor), tensors)
+    instance = _slangpy._chain_of(function)[2]
+    this = None if instance is None else _take(instance, tensors, torch.Tensor)
+    taken = _Call(function, this if tensors else None, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor))
     if not any(t.requires_grad for t in tensors):
         return NotImplemented
+    _refuse_wrapped(function, tensors, torch)
     if _node is None:
-        _node, _writes = _make_node(torch), weakref.WeakKeyDictionary()
-    if _may_write(function):
+        _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
+    writes, returns, dims, numbers = _look_at(function)
+    if writes:
         with torch.no_grad():
             taken.find_written(tensors)
     given = kwargs.get("_result")
-    if isinstance(given, str) and given not in ("torch", "tensor"):
+    if given is None and returns:
+        taken.result_dims, taken.numbers = dims, numbers
+    if isinstance(given, str) and given != "tensor":
         with torch.no_grad():  # a result of another library has no graph
             return function(*args, **kwargs)
+    copies = []
+    if taken.written:
+        taken.check_written(tensors, torch)
+    if taken.written or any(t.dtype == torch.bfloat16 for t in tensors):
+        copies = _substitutes(taken, tensors, torch)
     made = _node.apply(taken, *tensors)
+    if copies:
+        order = sorted(taken.written)
+        for original, index in copies:
+            original.copy_(made[order.index(index) + (1 if taken.has_result else 0)])
     if taken.result is not None:
         return kwargs["_result"]
     return made[0] if taken.has_result else taken.plain

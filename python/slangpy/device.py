@@ -69,6 +69,10 @@ if TYPE_CHECKING:
         module_cache_path: _Path | None
         shader_cache_path: _Path | None
         shader_cache_size: int
+        pack: _Path | bytes | None
+        record_pack: bool
+        offline: bool
+        pack_archs: Sequence[int] | None
 
     class _NewMore(_DeviceMore, total=False):
         desc: DeviceDesc | None
@@ -225,7 +229,9 @@ class Device(_slangpy._Device):
             slang_paths=() if named else _compiler_places(), label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size,
             compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds, shared=owner,
-            cache_path=_cache_folder(desc), cache_size=desc.shader_cache_size if desc.shader_cache_path else 0)
+            cache_path=_cache_folder(desc), cache_size=desc.shader_cache_size if desc.shader_cache_path else 0,
+            pack=desc.pack if desc.pack is None or isinstance(desc.pack, bytes) else os.fspath(desc.pack),
+            record_pack=desc.record_pack, offline=desc.offline, pack_archs=desc.pack_archs)
         self._sharers = weakref.WeakSet()
         if owner is not None:
             owner._sharers.add(self)
@@ -243,6 +249,17 @@ class Device(_slangpy._Device):
         _apply_dumps([self])
         _thread.stack.append(weakref.ref(self))
         return self
+
+    def save_pack(self, path: _Path) -> None:
+        """save_pack(path): writes what a device with record_pack has recorded to a file, for create_device(pack=path). A pack that is
+        there gets what it does not have yet."""
+        self._save_pack(path)
+
+    @property
+    def pack_manifest(self) -> list[list[str]]:
+        """The manifest of the device's pack, a list for each module, architecture and call: what it is, its target, its text, how many
+        kernels it has, and their bytes. Empty without a pack."""
+        return [line.split("\t") for line in self._pack_manifest().splitlines()]
 
     def close(self) -> None:
         """close(): calls the close callbacks, waits for all work, and releases the device with everything that was made from it. The
@@ -297,6 +314,7 @@ class Device(_slangpy._Device):
         limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=uint3(group, group, min(group, 64)),
                               max_compute_dispatch_thread_groups=uint3(i["max_group_count"]),
                               max_viewport_dimensions=_slangpy.uint2(4096), max_framebuffer_dimensions=uint3(4096, 4096, 256),
+                              multiprocessor_count=i["multiprocessor_count"], max_shared_bytes=i["max_shared_bytes"],
                               min_wave_size=i["subgroup_size"], max_wave_size=i["subgroup_size"],
                               max_entry_point_uniform_size=i["max_inline_block_bytes"],
                               max_structured_buffer_size=i["max_binding_bytes"],
@@ -365,7 +383,9 @@ class Device(_slangpy._Device):
         s = self.stats()
         folder = self._desc.shader_cache_path
         if folder:
-            entries = sum(len(files) for _, _, files in os.walk(folder))
+            from . import disk_cache
+
+            entries = sum(1 for _ in disk_cache.files(folder))
             return ShaderCacheStats(entry_count=entries, hit_count=s["cache_hits"], miss_count=s["cache_misses"])
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
 
@@ -823,6 +843,9 @@ def create_device(
     max_plans, compile_timeout_s, check_bounds. compile_timeout_s: seconds that the Slang compiler may take for one module or kernel,
     and the driver for one kernel; 0 means 600, and a negative number means no limit. check_bounds, for debugging: kernels check the
     indices into tensors that parameters take as a whole, and the next wait or read raises an error for the first bad index.
+    pack: a pack, as a path or as bytes: the device runs what the pack has, and opens neither the Slang compiler nor Slang files.
+    record_pack: keep what modules and calls need, for Device.save_pack(). offline, with record_pack: no GPU is needed, and calls compute
+    nothing. pack_archs, for CUDA: compute capabilities such as 90 to compile for; the smallest one serves all others as PTX.
 
     The environment variable SLANGPY_DEVICE_TYPE_OVERRIDE overrides `type`."""
     override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")

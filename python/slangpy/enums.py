@@ -506,6 +506,10 @@ class DeviceDesc(_Desc):
     log: Callable[[int, str], object] | None = None
     progress: Callable[[str, bool], object] | None = None
     compile_timeout_s: float = 0.0
+    pack: _Path | bytes | None = None
+    record_pack: bool = False
+    offline: bool = False
+    pack_archs: Sequence[int] | None = None
 
 
 class AdapterInfo(_Desc):
@@ -543,6 +547,8 @@ class DeviceLimits(_Desc):
     max_framebuffer_dimensions: uint3 = uint3(4096, 4096, 256)
     max_shader_visible_samplers: int = 16
     max_entry_point_uniform_size: int = 0
+    multiprocessor_count: int = 0
+    max_shared_bytes: int = 0
     max_structured_buffer_size: int = 0
     max_push_constants_size: int = 0
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from . import _slangpy
+from .helpers import matching_overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,9 +10,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import DiffPair, Tensor
+    from ._slangpy import DiffPair, Function, Tensor
 
-__all__ = ["NDDifferentiableBuffer", "diffPair", "diff_pair", "floatDiffPair"]
+__all__ = ["NDDifferentiableBuffer", "diffPair", "diff_pair", "floatDiffPair", "gradcheck"]
 
 
 def _zero_like(value):
@@ -46,6 +47,21 @@ def diff_pair(primal: Any, grad: Any) -> DiffPair:
     return _slangpy.DiffPair(primal, grad, grad is not None)
 
 
+def gradcheck(
+        function: Function, *args: Any, _eps: float = 0.0, _rtol: float = 0.0, _atol: float = 0.0, _max_elements: int = 64,
+        _seed: int = 0, _raise: bool = True, **kwargs: Any) -> bool:
+    """gradcheck(function, *args, _eps=0.0, _rtol=0.0, _atol=0.0, _max_elements=64, _seed=0, _raise=True, **kwargs): compares the
+    gradients of function.bwds with central differences of the function, for copies of these arguments. Float numbers, arrays and
+    tensors get gradients, also within dicts. It runs in float64 where the function takes doubles for all of them, as generic
+    functions do. True: they agree. Else an Error names the argument and the element with the largest error, and both values; with
+    _raise=False the answer is False. `_eps` moves each number up and down, `_rtol` and `_atol` are the tolerances (0: chosen by the
+    type), `_max_elements` of each argument are checked, chosen at random by `_seed`."""
+    wrong = function._gradcheck((float(_eps), float(_rtol), float(_atol), int(_max_elements), int(_seed)), *args, **kwargs)
+    if wrong is not None and _raise:
+        raise _slangpy.Error(wrong)
+    return wrong is None
+
+
 # >>backward calls of numbers
 
 
@@ -62,14 +78,15 @@ def _is_number(value):
 
 
 def _parameters(function, args, kwargs):
-    """Returns a list of (argument, parameter) of a call; the parameter is None for the instance of a method and for the result."""
+    """Returns the overload that a call means, or None, and a list of (argument, parameter); the parameter is None for the instance of a
+    method and for the result."""
+    names = {name for name in kwargs if not name.startswith("_")}
+    count = len(args) + len(names)
     reflected = function.reflection
-    overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
-    given = len(args) + sum(not name.startswith("_") for name in kwargs)
-    fits = [o for o in overloads if len(o.parameters) == given] + [o for o in overloads if len(o.parameters) + 1 == given]
-    by_name = {p.name: p for p in fits[0].parameters} if fits else {}
+    overload = matching_overload(reflected, count, names) or matching_overload(reflected, count - 1, names)  # the last may be the result
+    by_name = {p.name: p for p in overload.parameters} if overload else {}
     by_position = list(by_name.values()) + [None]
-    return fits[0] if fits else None, [(a, p) for a, p in zip(args, by_position)] + [(a, by_name.get(name)) for name, a in kwargs.items()]
+    return overload, [(a, p) for a, p in zip(args, by_position)] + [(a, by_name.get(name)) for name, a in kwargs.items()]
 
 
 def _pairs(value):

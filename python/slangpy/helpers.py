@@ -139,6 +139,15 @@ def try_find_function_overloads_via_ast(root: Any, type_name: str, func_name: st
     return None if decl is None else [d for d in map(_inside, decl.children) if d.name == func_name and int(d.kind) == 2]
 
 
+def matching_overload(reflected: Any, count: int, names: set[str]) -> Any:
+    """Returns the first overload of a function that has `count` parameters, `names` among them, or None if there is none."""
+    for overload in reflected.overloads if reflected.is_overloaded else [reflected]:
+        parameters = list(overload.parameters)
+        if len(parameters) == count and names <= {p.name for p in parameters}:
+            return overload
+    return None
+
+
 def _inside(decl: Any) -> Any:
     """The function or struct of a generic declaration; any other declaration itself."""
     return decl[len(decl) - 1] if int(decl.kind) == 4 else decl

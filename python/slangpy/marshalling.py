@@ -15,6 +15,7 @@ from enum import IntEnum
 
 from . import _slangpy
 from ._slangpy import PYTHON_TYPES, Shape, ValueRef
+from .helpers import matching_overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -857,16 +858,6 @@ def _marshall_of(layout: Any, value: Any) -> Any:
     return get_or_create_type(layout, type(value), value)
 
 
-def _matching(reflected: Any, count: int, names: set[str], exact: bool = False) -> Any:
-    """Returns the overload that takes that many arguments of those names; if there is none, the first one, or None if `exact`."""
-    overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
-    for overload in overloads:
-        parameters = list(overload.parameters)
-        if len(parameters) == count and names <= {p.name for p in parameters}:
-            return overload
-    return None if exact else overloads[0]
-
-
 def _owner_of(reflection: Any) -> Any:
     """The type that a function is a method of; None for others and static ones."""
     return getattr(reflection, "this", None)
@@ -898,9 +889,10 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     owner_type = _owner_of(function.reflection)
     method = owner_type is not None
     given = len(args) + len(kwargs) - (1 if method and this is None else 0)
-    if CallMode(mode) == CallMode.bwds and result is None and args and _matching(function.reflection, given - 1, set(kwargs), exact=True):
+    if CallMode(mode) == CallMode.bwds and result is None and args and matching_overload(function.reflection, given - 1, set(kwargs)):
         args, result, given = args[:-1], args[-1], given - 1
-    reflected = _matching(function.reflection, given, set(kwargs))
+    overloads = function.reflection.overloads if function.reflection.is_overloaded else [function.reflection]
+    reflected = matching_overload(function.reflection, given, set(kwargs)) or overloads[0]
     parameters: list[Any] = list(reflected.parameters)
     if method:
         parameters.insert(0, _This(owner_type, reflected.mutating))

@@ -214,8 +214,9 @@ class RenderPipeline(_Child):
         return state
 
     def _raster(self, depth_read_only: bool, has_depth: bool, targets: int) -> Any:
-        """Returns the library's raster for a pass: whether its depth is only read, or there is none, and bits of its color attachments. The
-        library wants a depth target for each test of depth or stencil, and outputs for all targets that are written."""
+        """Returns the library's raster for passes of one form. depth_read_only: the pass does not write its depth target. has_depth: the pass
+        has a depth target. targets: a bit for each color attachment of the pass. The library refuses a test of depth or stencil without a
+        depth target, and a written target without an output of the fragment function, so these are switched off here."""
         key = (depth_read_only or self._state["depth_read_only"], has_depth, targets & ~self._outputs)
         found = self._rasters.get(key)
         if found is None:
@@ -453,7 +454,7 @@ class RenderPassEncoder(_Pass):
         variables, own = self._object._split(*(e.name for e in self._pipeline._entries))
         depth = self._depth
         raster = self._pipeline._raster(depth is not None and depth.read_only, depth is not None, self._bits)
-        self._record(raster, (*counts, False), indices, indirect, own, variables, encoder, None)
+        self._record(raster, (*counts, False), indices, indirect, own, variables, encoder)
 
     def _record(self, raster, counts, indices, indirect, own, variables, encoder):
         fresh, depth = not self._drawn, None

@@ -298,7 +298,8 @@ _find_type_by_name.__doc__ = _find_plainly.__doc__
 
 
 def _library_layout(layout):
-    """The layout of a module that has a program's types and all tensors of slangpy's; a program has only those that its text names."""
+    """Returns the layout of a module that imports the program and all of slangpy's tensor types, or None if there is no such module. The
+    program's own layout has only those tensor types that its text names."""
     module = layout.module
     found = module._extra.get("library types")
     if found is None:

@@ -5,7 +5,7 @@ needed: kernels are compiled by NVRTC.
     m.square(input=a, output=b).launchRaw(blockSize=(32, 1, 1), gridSize=(64, 1, 1))
     m.square.bwd(input=(a, a_grad), output=(b, b_grad)).launchRaw(blockSize=(32, 1, 1), gridSize=(64, 1, 1))
 
-Host functions, [TorchEntryPoint], are refused by name: write what they do in Python, with torch's own functions to make tensors.
+A [TorchEntryPoint] function is called as m.f(tensor, ...): see torch_entry_points.
 """
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import sys
 import warnings
 
 from . import _slangpy
+from .torch_entry_points import Host, Translator
+from .torch_source import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,11 +57,12 @@ def loadModule(fileName: str | os.PathLike[str], skipSlang: bool | None = None, 
     macros = {str(name): "" if value is None else str(value) for name, value in defines.items()}
     key = path, tuple(sorted(macros.items())), tuple(map(os.fspath, includePaths)), id(device)
     known = _modules.get(key)
-    if known is not None and known._stamp == os.stat(path).st_mtime_ns:
+    if known is not None and known._is_current():
         return known
     folders = [os.path.dirname(path), *map(os.fspath, includePaths)]
+    source = SourceFile(path, macros, folders)
     module = _slangpy.Module.load_from_file(device, path, {"defines": macros, "include_paths": folders})
-    made = _modules[key] = TorchModule(module, device, path, os.stat(path).st_mtime_ns)
+    made = _modules[key] = TorchModule(module, device, path, source)
     return made
 
 
@@ -70,14 +73,11 @@ def clearSessionShaderCache() -> None:
 
 def clearPersistentShaderCache(moduleKey: str | None = None) -> None:
     """Removes what earlier starts have kept on disk: `python -m slangpy cache clear`."""
-    from . import __main__
+    from . import disk_cache
 
-    folder = __main__._cache_folder()
-    for path in list(__main__._cache_files(folder)) if folder else ():
-        try:
-            os.remove(path)
-        except FileNotFoundError:  # another process was first
-            pass
+    folder = disk_cache.folder()
+    if folder is not None:
+        disk_cache.clear(folder)
 
 
 def clearShaderCaches() -> None:
@@ -87,11 +87,20 @@ def clearShaderCaches() -> None:
 
 
 class TorchModule:
-    """A module that loadModule() has loaded: its kernels are attributes, and so are its structs, as named tuples."""
+    """A module that loadModule() has loaded: its kernels and [TorchEntryPoint] functions are attributes, and so are its structs, as named
+    tuples."""
 
-    def __init__(self, module, device, path, stamp):
-        self._module, self._device, self._path, self._stamp = module, device, path, stamp
-        self._found = {}
+    def __init__(self, module, device, path, source):
+        self._module, self._device, self._path, self._source = module, device, path, source
+        self._found, self._kernels = {}, {}
+        self._translator = Translator(source, Host(self))
+
+    def _is_current(self):
+        """Whether none of the files has changed since they were read."""
+        try:
+            return all(os.stat(path).st_mtime_ns == stamp for path, stamp in self._source.files.items())
+        except OSError:
+            return False
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -102,13 +111,28 @@ class TorchModule:
         return found
 
     def _find(self, name):
-        function = self._module.find_function(name)
-        if function is not None:
-            return TorchKernel(self, function, name)
+        for text in self._source.functions.get(name, ()):
+            if "TorchEntryPoint" in text.attributes:
+                return self._translator.entry(text)
+        kernel = self._kernel(name)
+        if kernel is not None:
+            return kernel
         struct = self._module.find_struct(name)
         if struct is not None:
             return collections.namedtuple(name, [str(field) for field in struct.fields])
-        raise AttributeError("module '{}' has no kernel or struct '{}'".format(os.path.basename(self._path), name))
+        raise AttributeError("module '{}' has no kernel, [TorchEntryPoint] function or struct '{}'".format(os.path.basename(self._path), name))
+
+    def _kernel(self, name):
+        """The kernel of a name, or None."""
+        if name not in self._kernels:
+            function = self._module.find_function(name)
+            self._kernels[name] = None if function is None else TorchKernel(self, function, name)
+        return self._kernels[name]
+
+    def __dir__(self):
+        named = [name for name, texts in self._source.functions.items() for text in texts
+                 if text.attributes & {"TorchEntryPoint", "AutoPyBindCUDA", "CudaKernel", "CUDAKernel"}]
+        return sorted({*named, *self._source.structs, *super().__dir__()})
 
     def __repr__(self):
         return "<slangpy.TorchModule {}>".format(self._path)
@@ -119,9 +143,13 @@ class TorchKernel:
     take (value, gradient) for each DiffTensorView."""
 
     def __init__(self, module, function, name, way=None):
-        self._module, self._function, self._name, self._way = module, function, name, way
-        self._derived = {}
+        self._module, self._function, self._way = module, function, way
+        self._plain_name, self._name = name, name if way is None else "{}.{}".format(name, way)
+        self._derived, self._grouped = {}, {}
         self._parameters = [(p.name, p.type) for p in function.reflection.parameters]
+        self._names = [name for name, _ in self._parameters]
+        # The parameters whose arguments are not passed as they are.
+        self._special = [(p, t) for p, t in self._parameters if t.full_name.startswith("DiffTensorView") or _fields_of(t)]
 
     @property
     def fwd(self) -> TorchKernel:
@@ -135,7 +163,7 @@ class TorchKernel:
 
     def _derive(self, way):
         if self._way is not None:
-            raise AttributeError("{}.{} has no derivative of its own".format(self._name, self._way))
+            raise AttributeError("{} has no derivative of its own".format(self._name))
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the derivative has the kernel's own ones.
@@ -147,20 +175,35 @@ class TorchKernel:
         return self._derived[way]
 
     def __call__(self, *args: Any, **kwargs: Any) -> TorchLaunch:
-        name = self._name if self._way is None else "{}.{}".format(self._name, self._way)
+        if args or kwargs.keys() != set(self._names):
+            self._refuse(args, kwargs)
+        for p, type_ in self._special:
+            kwargs[p] = _argument(kwargs[p], type_, "{}: argument '{}'".format(self._name, p), self._way)
+        return TorchLaunch(self, kwargs)
+
+    def _refuse(self, args, kwargs):
         if args:
-            raise TypeError("{}: expected keyword arguments alone ({}), got {} by position".format(
-                name, ", ".join(p for p, _ in self._parameters), len(args)))
-        names = [p for p, _ in self._parameters]
-        missing, unknown = [p for p in names if p not in kwargs], [k for k in kwargs if k not in names]
-        if missing or unknown:
-            raise TypeError("{}: {}".format(name, "; ".join(
-                (["missing arguments: " + ", ".join(missing)] if missing else []) + (["unknown arguments: " + ", ".join(unknown)] if unknown else []))))
-        given = {p: _argument(kwargs[p], type_, "{}: argument '{}'".format(name, p), self._way) for p, type_ in self._parameters}
-        return TorchLaunch(self, name, given)
+            raise TypeError("{}: expected keyword arguments alone ({}), got {} by position".format(self._name, ", ".join(self._names), len(args)))
+        missing, unknown = [p for p in self._names if p not in kwargs], [k for k in kwargs if k not in self._names]
+        raise TypeError("{}: {}".format(self._name, "; ".join(
+            (["missing arguments: " + ", ".join(missing)] if missing else []) + (["unknown arguments: " + ", ".join(unknown)] if unknown else []))))
+
+    def _launch(self, block, grid, arguments):
+        """Runs grid groups of block threads, both of three numbers."""
+        block, grid = tuple(block), tuple(grid)
+        function = self._grouped.get(block)
+        if function is None:
+            for name, value, most in (("blockSize", block, 1024), ("gridSize", grid, None)):
+                _check_three(self._name, name, value, most)
+            if len(self._grouped) > 64:
+                self._grouped.clear()
+            function = self._grouped[block] = self._function.thread_group_size(block)
+        if min(grid) < 1:
+            _check_three(self._name, "gridSize", grid, None)
+        function.dispatch([b * g for b, g in zip(block, grid)], **arguments)
 
     def __repr__(self):
-        return "<slangpy.TorchKernel {}>".format(self._name if self._way is None else "{}.{}".format(self._name, self._way))
+        return "<slangpy.TorchKernel {}>".format(self._name)
 
 
 class DiffTensorView:
@@ -182,7 +225,7 @@ def _argument(value, type_, where, way):
         if way is not None:
             raise TypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, type_.name, type(value)))
         return value
-    fields = list(type_.fields) if type_.kind.name == "struct" and not type_.full_name.startswith("TensorView") else []
+    fields = _fields_of(type_)
     if not fields:
         return value
     names = [field.name for field in fields]
@@ -200,40 +243,52 @@ def _argument(value, type_, where, way):
     return {field.name: _argument(found[field.name], field.type, "{}.{}".format(where, field.name), way) for field in fields}
 
 
+def _fields_of(type_):
+    """The fields of a struct that is passed by them."""
+    return list(type_.fields) if type_.kind.name == "struct" and not type_.full_name.startswith("TensorView") else []
+
+
 def _three(name, value, what):
+    """A tuple of 3 ints."""
     if not isinstance(value, (tuple, list)) or len(value) != 3 or not all(isinstance(n, int) and not isinstance(n, bool) for n in value):
         raise ValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
+    return tuple(value)
+
+
+def _check_three(name, what, value, most):
     if min(value) < 1:
         raise ValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
-    return tuple(value)
+    if most and value[0] * value[1] * value[2] > most:
+        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, most, value))
 
 
 class TorchLaunch:
     """A kernel with its arguments, to be launched."""
 
-    def __init__(self, kernel, name, arguments):
-        self._kernel, self._name, self._arguments, self._launched = kernel, name, arguments, False
+    def __init__(self, kernel, arguments):
+        self._kernel, self._arguments, self._launched = kernel, arguments, False
 
     def launchRaw(self, blockSize: tuple[int, int, int], gridSize: tuple[int, int, int]) -> None:
         """launchRaw(blockSize, gridSize): runs gridSize groups of blockSize threads."""
-        block, grid = _three(self._name, blockSize, "blockSize"), _three(self._name, gridSize, "gridSize")
-        if block[0] * block[1] * block[2] > 1024:
-            raise ValueError("{}: blockSize: expected at most 1024 threads, got {}".format(self._name, block))
+        kernel = self._kernel
+        block, grid = _three(kernel._name, blockSize, "blockSize"), _three(kernel._name, gridSize, "gridSize")
         self._launched = True
-        function = self._kernel._function.thread_group_size(block)
-        function.dispatch([b * g for b, g in zip(block, grid)], **self._arguments)
+        kernel._launch(block, grid, self._arguments)
 
     def launchTotal(self, totalSize: tuple[int, int, int], blockSize: tuple[int, int, int] = (32, 8, 1)) -> None:
         """launchTotal(totalSize, blockSize=(32, 8, 1)): runs as many groups of blockSize threads as totalSize threads need."""
-        total, block = _three(self._name, totalSize, "totalSize"), _three(self._name, blockSize, "blockSize")
+        name = self._kernel._name
+        total, block = _three(name, totalSize, "totalSize"), _three(name, blockSize, "blockSize")
+        _check_three(name, "totalSize", total, None)
+        _check_three(name, "blockSize", block, 1024)
         self.launchRaw(block, tuple((t + b - 1) // b for t, b in zip(total, block)))
 
     def autoLaunch(self, totalSize: tuple[int, int, int]) -> None:
         """autoLaunch(totalSize): runs at least totalSize threads in groups that suit these sizes."""
-        total = _three(self._name, totalSize, "totalSize")
+        total = _three(self._kernel._name, totalSize, "totalSize")
         block = (256, 1, 1) if total[1] == total[2] == 1 else (16, 16, 1) if total[2] == 1 else (8, 8, 4)
         self.launchTotal(total, block)
 
     def __del__(self):
         if not self._launched and not sys.is_finalizing():
-            warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._name), stacklevel=2)
+            warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._kernel._name), stacklevel=2)

@@ -132,7 +132,9 @@ class State(ctypes.Structure):  # struct fake_cuda
     _fields_ = [("on_kernel", ctypes.c_void_p), ("user", ctypes.c_void_p), ("on_load", ctypes.c_void_p), ("random", ctypes.c_uint64), ("fail", ctypes.c_char_p),
                 ("fail_result", ctypes.c_int), ("fail_skip", ctypes.c_uint), ("capturing", ctypes.c_int), ("counts", ctypes.c_uint64 * 4), ("alive", ctypes.c_int64 * 4),
                 ("stream", ctypes.c_void_p), ("waiting", ctypes.c_void_p), ("waits_for", ctypes.c_void_p), ("read_in", ctypes.c_void_p),
-                ("graph", ctypes.c_uint * 3), ("mapped", ctypes.c_uint64), ("mapped_size", ctypes.c_uint64), ("waits", ctypes.c_uint64)]
+                ("graph", ctypes.c_uint * 3), ("mapped", ctypes.c_uint64), ("mapped_size", ctypes.c_uint64), ("waits", ctypes.c_uint64),
+                ("texture", ctypes.c_uint64), ("surface", ctypes.c_uint64), ("textures", ctypes.c_int64), ("texels", ctypes.c_void_p),
+                ("capability", ctypes.c_int), ("static_shared", ctypes.c_int), ("shared", ctypes.c_uint)]
 
 
 cu.fake_cuda_state.restype = ctypes.POINTER(State)

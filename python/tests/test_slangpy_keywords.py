@@ -87,7 +87,7 @@ class Wrong:
 
 @pytest.mark.parametrize("what", METHODS)
 def test_arguments_may_be_given_by_name(objects, what):
-    """Each method knows the names of its parameters: a wrong value may be an error, its name is none."""
+    """Each method takes its arguments by name. A value of a wrong type may be an error, but the error must not be about the name."""
     for row in METHODS[what].split():
         method, _, names = row.partition(":")
         try:
@@ -112,7 +112,7 @@ def test_one_argument_by_name_is_the_same_as_by_position(objects):
 
 
 def public():
-    """(name, object) of each public class and function of slangpy, those that are found when they are asked for too."""
+    """Gives (name, object) for each public class and function of slangpy. This includes names that are only loaded at their first use."""
     for name in sorted({*vars(spy), *spy._LAZY}):
         thing = getattr(spy, name)
         if not name.startswith("_") and callable(thing) and str(getattr(thing, "__module__", "")).startswith("slangpy"):

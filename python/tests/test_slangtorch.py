@@ -98,6 +98,6 @@ with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     m.twice(input=a, output=b)
 assert len(told) == 1 and "never launched" in str(told[0].message)
-raises(AttributeError, "has no kernel or struct 'thrice'", lambda: m.thrice)
+raises(AttributeError, "has no kernel, [TorchEntryPoint] function or struct 'thrice'", lambda: m.thrice)
 raises(FileNotFoundError, "there is no file", spy.loadModule, "nowhere.slang", device=d)
 """)

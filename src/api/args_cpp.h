@@ -40,6 +40,17 @@ inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_functio
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_gradcheck(spy_function *function, List &&args,
+                                                                     const spy_gradcheck_desc *desc,
+                                                                     spy_gradcheck_info *info) {
+    return spy_gradcheck(function, spyi_args_now(static_cast<List &&>(args)), desc, info);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
+                                                                       List &&parameters) {
+    return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
+}
+template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
                                                                     List &&args,
                                                                     const spy_call_options *options) {
@@ -131,11 +142,14 @@ inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner
 }
 
 // The functions that accept a spyi_inner_arg within its statement.
-inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
-    return { spy_map(arg.inner, dims) };
+inline spyi_inner_arg spy_vmap(const spyi_inner_arg &arg, spy_dims dims) {
+    return { spy_vmap(arg.inner, dims) };
 }
-inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
-    return { spy_cast(arg.inner, type) };
+inline spyi_inner_arg spy_vdim(const spyi_inner_arg &arg, uint32_t count) {
+    return { spy_vdim(arg.inner, count) };
+}
+inline spyi_inner_arg spy_vcast(const spyi_inner_arg &arg, const char *type) {
+    return { spy_vcast(arg.inner, type) };
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);

@@ -44,7 +44,8 @@ extern "C" {
     X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                               \
     X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                           \
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
-    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
+    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")                                                   \
+    X(SPY_ERROR_WRONG_GRADIENT, -21, "a gradient is not that of central differences")
 
 // The result of a function: SPY_OK, or the reason why it failed. SPY_STATUS_LIST has the text of each status.
 typedef enum spy_status {
@@ -187,7 +188,7 @@ typedef struct spy_shape {
     int64_t dims[SPY_MAX_RANK];
 } spy_shape;
 
-// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+// A list of dimensions for spy_vmap(): argument dimension i goes to kernel dimension dims[i].
 typedef struct spy_dims {
     uint32_t count;
     int32_t dims[SPY_MAX_RANK];

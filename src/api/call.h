@@ -57,9 +57,9 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_map() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_cast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -231,18 +231,25 @@ SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, s
 SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Returns `arg` with an explicit mapping: dimension i of the argument becomes dimension dims[i] of the call,
-// and the remaining trailing dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0))
+// and the remaining trailing dimensions feed the parameter. spy_vmap(spy_arg_tensor("a", a), SPY_DIMS(0))
 // together with "b" at SPY_DIMS(1) makes an outer product. With no dimensions (`dims` all zero) the call runs
-// over none: the complete argument is one value.
-SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
+// over none: the complete argument is one value. Around a struct, or around a value with its gradient, it is
+// the mapping of each part that is run over and has no mapping of its own. A call fails when `dims` names a
+// dimension twice, has more or fewer dimensions than those that are run over, or when `arg` has a mapping
+// already.
+SPY_API spy_arg spy_vmap(spy_arg arg, spy_dims dims);
+// Short for spy_vmap() with the dimensions 0 to count - 1 in this order: spy_vdim(arg, 2) is spy_vmap(arg,
+// SPY_DIMS(0, 1)).
+SPY_API spy_arg spy_vdim(spy_arg arg, uint32_t count);
+// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
+// 3); the mapping follows from it. The parameter must have this type, so that it also selects an overload and
+// the type of a generic parameter. For a struct that is given by fields, it is the name of the struct. `type`
+// must stay alive until the call. Of two casts around an argument the outer one counts.
+SPY_API spy_arg spy_vcast(spy_arg arg, const char *type);
 // Returns `arg`, a host array, marked as one value such as a float3: overloads whose parameter takes the
 // complete array are preferred. Only when there is none does the call run over the array: two arrays of 3
 // floats for f(float, float) make a call of 3 elements.
 SPY_API spy_arg spy_map_value(spy_arg arg);
-// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
-// 3). For a struct that is given by fields, it is the name of the struct. `type` must stay alive until the
-// call.
-SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -305,6 +312,9 @@ typedef struct spy_call_options {
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
+    uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
+                                     // spy_device_info.max_shared_bytes with its groupshared variables.
+                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
@@ -316,6 +326,25 @@ SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const sp
 // Of several values for the same path the last one counts. `path`, and what `value` points to, must live
 // until the call returns. The hook must not call any other function of the device. Threads: the hook's.
 SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+
+// >>declared functions
+
+// Stands for an argument of any kind in the list of spy_declare(). `name` is as for all arguments.
+SPY_API spy_arg spy_arg_any(const char *name);
+// Returns `function` with mappings and types that its calls need not say. `parameters` is a list of
+// spy_arg_any(), by position or by name ("_result" for the result), each plain or within spy_vmap(),
+// spy_vdim() or spy_vcast():
+//
+//     spy_function *tonemap2d = spy_declare(tonemap, SPY_ARGS(spy_vdim(spy_arg_any("color"), 2)));
+//     spy_call(tonemap2d, SPY_ARGS(spy_arg_tensor("color", image), ...));
+//
+// What it returns is a function like any other: it can be called, differentiated, recorded, prepared,
+// explained and declared further, and it has the name of `function`. An argument of its calls for a declared
+// parameter must not have a mapping or type of its own. It lives as long as the function's module and follows
+// its reloads; equal declarations are one function. NULL on failure: an unknown name or type, a dimension
+// that is named twice, more parameters than the function has. Threads: any. Cost: a look-up of the function;
+// make it once, not for each call.
+SPY_API spy_function *spy_declare(spy_function *function, spy_args parameters);
 
 // >>dispatching
 

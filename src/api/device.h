@@ -99,7 +99,20 @@ typedef struct spy_device_desc {
     // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
     uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
-    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
+    // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
+    // found in the pack. Without cache_path it keeps nothing on disk.
+    const char *pack; // the pack's file; NULL: pack_data, or no pack
+    const void
+        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
+    size_t pack_size_bytes; // its size
+    bool record_pack;       // keep what modules and calls need, for spy_save_pack()
+    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
+    bool offline;
+    // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
+    // serves all devices that are not named, as PTX. NULL: the device's own.
+    const uint32_t *pack_archs;
+    size_t pack_arch_count;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
 // Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
@@ -183,6 +196,10 @@ typedef struct spy_device_info {
     uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
     double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
+    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
+                                     // groups take several portions of work each (a persistent kernel) is
+                                     // dispatched with a multiple of this number of groups
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.

@@ -75,6 +75,39 @@ SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 // spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
+// >>checks
+
+// Options of spy_gradcheck(). All members may stay zero.
+typedef struct spy_gradcheck_desc {
+    double step;               // by which each number is moved up and down; 0: 2^-17 for float64, 2^-8 for
+                               // float32 and 2^-4 for float16, times the number where that is above 1
+    double relative_tolerance; // 0: 1e-5, 1e-2 and 0.1
+    double absolute_tolerance; // 0: 1e-7, 1e-3 and 0.05
+    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0: 64
+    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_gradcheck_desc;
+
+// What spy_gradcheck() found.
+typedef struct spy_gradcheck_info {
+    uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
+    bool float64;             // some were compared in float64
+    char argument[64];        // the argument with the largest error: "x", "light.color"
+    int64_t element;          // the number of its scalar, row-major
+    double analytic, numeric; // its gradient by the derivative, and by central differences
+} spy_gradcheck_info;
+
+// Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the
+// arguments of spy_call(), of which it works on copies: float numbers, host arrays and tensors, also within
+// structs, get gradients, and other arguments are constants. "_result" need not be given. The check runs in
+// float64 where the function takes doubles for all of them, as generic functions do, and else in the
+// arguments' types. SPY_OK: all gradients agree. SPY_ERROR_WRONG_GRADIENT: the message names the argument
+// and the element with the largest error, and both values; *info has them, too (`info` may be NULL). inout
+// parameters are SPY_ERROR_UNSUPPORTED. At a kink, such as that of abs() at 0, the two values differ.
+// `desc` may be NULL. Threads: any. Cost: two calls, which wait, for each number that is checked.
+SPY_API spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradcheck_desc *desc,
+                                 spy_gradcheck_info *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -221,9 +221,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -241,7 +241,7 @@
 // structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
 // A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
-// structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
+// structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
 // and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
@@ -284,12 +284,12 @@
 // element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
-//     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -502,7 +502,7 @@
 //
 // Only grid and range bring sizes. Otherwise the other arguments or a given output say how many elements
 // there are. Generators have no type of their own: for a generic parameter, or between overloads that all
-// fit, spy_cast names the type.
+// fit, spy_vcast names the type.
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
@@ -638,6 +638,17 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
+// Shared memory. On CUDA the groupshared variables of a kernel may have up to spy_device_info.max_shared_bytes
+// in all (227 KiB on an H200). options.shared_bytes gives each group as many bytes more, which CUDA text in
+// the module reaches. That text may use all that is the device's own: on an H200 it is compiled for sm_90a.
+//
+//     void need() { __requirePrelude("extern __shared__ float room[];"); }
+//     float get(uint i) { __intrinsic_asm "room[$0]"; }
+//     void put(uint i, float v) { __intrinsic_asm "room[$0] = $1"; }
+//
+// A persistent kernel has as many groups as the device runs at the same time, a multiple of
+// spy_device_info.multiprocessor_count, and each group takes portions of the work until none is left.
+//
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
 //
@@ -659,6 +670,7 @@
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                             call_group_shape
 //     mode, deterministic   a backward or forward-mode call, and sums with the same bits in each run, see 9
+//     shared_bytes          dynamic shared memory of a group (CUDA), see 18
 //     globals               values of the module's shader parameters, by name or path, see 17
 //     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device

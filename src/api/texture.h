@@ -217,7 +217,7 @@ SPY_API spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_textu
                                               spy_tensor *tensor, size_t offset_bytes,
                                               size_t row_pitch_bytes);
 
-// A colour for each way in which formats are read; the texture's format decides which is taken.
+// The colour that a texture is cleared with. The texture's format decides which member is read.
 typedef union spy_clear_color {
     float floats[4]; // float, unorm and snorm formats
     uint32_t uints[4];

@@ -32,6 +32,7 @@ typedef struct spyi_profile {
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
     bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
+    bool portable;            // SPYI_TARGET_CUDA: PTX for `arch` and all later ones, rather than a cubin
     uint32_t features;        // SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
@@ -218,6 +219,7 @@ struct spyi_backend {
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
     const struct spyi_raster_functions *raster;
+    spyi_target target; // what its kernels are compiled to
 };
 
 // >>wait.c

@@ -54,7 +54,7 @@ typedef struct spyi_interface {
     uint32_t block_size; // bytes of the parameter block; 0: none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
-    uint32_t shared_bytes; // SPYI_TARGET_CUDA: dynamic shared memory, at most 48 KiB
+    uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
 } spyi_interface;
 
 // Every backend's kernel begins with this: the sizes of the arrays that a dispatch points to.

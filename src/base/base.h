@@ -213,12 +213,16 @@ SPYI_FN void *spyi_realloc(void *memory, size_t size);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
 // Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
+// Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
+// it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
+SPYI_FN uint64_t spyi_library_stamp(const char *path);
 // Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -234,10 +238,11 @@ typedef enum spyi_kind {
     SPYI_KIND_TEXTURE,
     SPYI_KIND_SAMPLER,
     SPYI_KIND_RASTER,
+    SPYI_KIND_FUSION,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_RASTER - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_FUSION - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -301,6 +306,7 @@ typedef struct spyi_context {
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
+    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);

@@ -61,6 +61,16 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
+uint64_t spyi_library_stamp(const char *path) {
+    return spyi_file_stamp(path);
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    wchar_t wide[2][SPYI_MAX_PATH];
+    return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
+           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -151,50 +161,117 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Offsets and sizes in bytes of what spyi_library_is_whole() reads in a 64-bit ELF file. Source: the System V
-// ABI, chapter 4.
+// Offsets and sizes in bytes of what is read of a 64-bit ELF file. Source: the System V ABI, chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
     SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
     SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
-    SPYI_ELF_LOAD = 1
+    SPYI_ELF_LOAD = 1,
+    SPYI_ELF_NOTE = 4,
+    SPYI_ELF_BUILD_ID = 3,     // the type of a note
+    SPYI_ELF_MOST_NOTES = 4096 // bytes of a segment of notes that are read
 };
+
+typedef struct spyi_elf_segment {
+    uint32_t type;
+    uint64_t offset, size;
+} spyi_elf_segment;
+
+// Opens an ELF file of this machine, and gives the number of its segments. NULL: it is none, or cannot be read.
+static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
+    const uint16_t one = 1;
+    unsigned char head[SPYI_ELF_HEADER];
+    const bool little_endian = *(const unsigned char *)&one != 0;
+    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    if (fread(head, 1, sizeof head, file) != sizeof head ||
+        memcmp(head, little_endian ? little : big, sizeof little) != 0) {
+        fclose(file);
+        return NULL;
+    }
+    memcpy(table, head + SPYI_ELF_SEGMENTS, sizeof *table);
+    memcpy(entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof *entry);
+    memcpy(count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof *count);
+    return file;
+}
+
+// Reads entry `i` of the segment table. Returns false when it lies beyond the file's `file_size` bytes.
+static bool spyi_elf_read(FILE *file, uint64_t table, uint16_t entry, uint16_t i, uint64_t file_size,
+                          spyi_elf_segment *out) {
+    unsigned char segment[SPYI_ELF_SEGMENT];
+    if (table >= file_size || // the sum below cannot overflow
+        fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) != 0 ||
+        fread(segment, 1, sizeof segment, file) != sizeof segment)
+        return false;
+    memcpy(&out->type, segment, sizeof out->type);
+    memcpy(&out->offset, segment + 8, sizeof out->offset);
+    memcpy(&out->size, segment + 32, sizeof out->size);
+    return true;
+}
 
 // Returns true when every segment that the loader would map lies inside the file. dlopen() maps a truncated
 // file all the same, and reading a missing part raises SIGBUS. A file that cannot be read, or is no ELF file
 // of this machine, passes: dlopen() reports it.
 static bool spyi_library_is_whole(const char *path) {
-    const uint16_t one = 1;
-    unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
-    const bool little_endian = *(const unsigned char *)&one != 0;
-    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
-    const unsigned char *wanted = little_endian ? little : big;
     struct stat info;
-    uint64_t table, offset, size;
+    uint64_t table;
     uint16_t entry, count;
     bool whole = true;
-    FILE *file = strchr(path, '/') && stat(path, &info) == 0 ? fopen(path, "rb") : NULL;
+    FILE *file =
+        strchr(path, '/') && stat(path, &info) == 0 ? spyi_elf_open(path, &table, &entry, &count) : NULL;
     if (!file) return true;
-    if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, wanted, sizeof little) == 0) {
-        memcpy(&table, head + SPYI_ELF_SEGMENTS, sizeof table);
-        memcpy(&entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof entry);
-        memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
-        for (uint16_t i = 0; i < count && whole; i++) {
-            uint32_t type;
-            whole = table < (uint64_t)info.st_size && // the sum below cannot overflow
-                    fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
-                    fread(segment, 1, sizeof segment, file) == sizeof segment;
-            if (!whole) break;
-            memcpy(&type, segment, sizeof type);
-            memcpy(&offset, segment + 8, sizeof offset);
-            memcpy(&size, segment + 32, sizeof size);
-            if (type == SPYI_ELF_LOAD)
-                whole = offset <= (uint64_t)info.st_size && size <= (uint64_t)info.st_size - offset;
-        }
+    for (uint16_t i = 0; i < count && whole; i++) {
+        spyi_elf_segment s;
+        whole = spyi_elf_read(file, table, entry, i, (uint64_t)info.st_size, &s);
+        if (whole && s.type == SPYI_ELF_LOAD)
+            whole = s.offset <= (uint64_t)info.st_size && s.size <= (uint64_t)info.st_size - s.offset;
     }
     fclose(file);
     return whole;
+}
+
+// Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
+// each padded to 4 bytes. Returns a hash of it; 0: there is none.
+static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
+    for (size_t at = 0; size - at >= 12;) {
+        uint32_t head[3];
+        memcpy(head, notes + at, sizeof head);
+        uint64_t name = ((uint64_t)head[0] + 3) & ~(uint64_t)3,
+                 content = ((uint64_t)head[1] + 3) & ~(uint64_t)3;
+        at += sizeof head;
+        if (name + content > size - at) return 0;
+        if (head[2] == SPYI_ELF_BUILD_ID && head[0] == 4 && memcmp(notes + at, "GNU", 4) == 0)
+            return spyi_hash(notes + at + name, head[1], 0) | 1;
+        at += (size_t)(name + content);
+    }
+    return 0;
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+
+uint64_t spyi_library_stamp(const char *path) {
+    struct stat info;
+    uint64_t table, found = 0;
+    uint16_t entry, count;
+    FILE *file = path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode)
+                     ? spyi_elf_open(path, &table, &entry, &count)
+                     : NULL;
+    for (uint16_t i = 0; file && i < count && !found; i++) {
+        unsigned char notes[SPYI_ELF_MOST_NOTES];
+        spyi_elf_segment s;
+        if (!spyi_elf_read(file, table, entry, i, (uint64_t)info.st_size, &s)) break;
+        if (s.type != SPYI_ELF_NOTE || s.offset >= (uint64_t)info.st_size) continue;
+        size_t size = s.size < sizeof notes ? (size_t)s.size : sizeof notes;
+        if (fseek(file, (long)s.offset, SEEK_SET) == 0)
+            found = spyi_elf_build_id(notes, fread(notes, 1, size, file));
+    }
+    if (file) fclose(file);
+    uint64_t parts[2] = { found, found ? (uint64_t)info.st_size : 0 };
+    return found ? spyi_hash(parts, sizeof parts, 0) | 1 : spyi_file_stamp(path);
 }
 
 static SPYI_THREAD_LOCAL bool spyi_library_cut;

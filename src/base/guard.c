@@ -27,6 +27,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_TEXTURE: return "texture";
     case SPYI_KIND_SAMPLER: return "sampler";
     case SPYI_KIND_RASTER: return "raster";
+    case SPYI_KIND_FUSION: return "graph";
     default: return "unknown object";
     }
 }

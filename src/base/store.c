@@ -36,6 +36,7 @@ struct spyi_store {
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
     spyi_atomic broken;                      // writing has failed: nothing more is written
+    spyi_archive *pack;                      // the answers are in its memory; NULL: they are in `folder`
 };
 
 // >>the system
@@ -63,12 +64,6 @@ static bool spyi_make_folder(const char *path) {
 
 static const char *spyi_store_unsafe(const char *path) {
     return spyi_folder_exists(path) ? NULL : "it is not a folder";
-}
-
-static bool spyi_store_rename(const char *from, const char *to) {
-    wchar_t wide[2][1024];
-    return spyi_store_wide(from, wide[0], 1024) && spyi_store_wide(to, wide[1], 1024) &&
-           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
 }
 
 static void spyi_store_remove(const char *path) {
@@ -131,10 +126,6 @@ static const char *spyi_store_unsafe(const char *path) {
     if (info.st_uid != geteuid()) return "it belongs to another user";
     if (info.st_mode & (S_IWGRP | S_IWOTH)) return "other users can write to it";
     return NULL;
-}
-
-static bool spyi_store_rename(const char *from, const char *to) {
-    return rename(from, to) == 0;
 }
 
 static void spyi_store_remove(const char *path) {
@@ -219,6 +210,21 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
     return store;
 }
 
+SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack) {
+    spyi_store *store = (spyi_store *)spyi_calloc(1, sizeof *store);
+    if (!store) {
+        spyi_archive_close(pack);
+        return NULL;
+    }
+    store->ctx = ctx;
+    store->pack = pack;
+    return store;
+}
+
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
+    return store ? store->pack : NULL;
+}
+
 SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
     return store->folder;
 }
@@ -267,6 +273,7 @@ static bool spyi_store_check(const spyi_text *file, const spyi_text *question, s
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer) {
     spyi_text path = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     if (!store || !question->size) return false;
+    if (store->pack) return spyi_archive_get(store->pack, question, answer);
     spyi_store_path(store, question, &path);
     bool found = path.size && spyi_file_read(path.data, &file);
     bool good = found && spyi_store_check(&file, question, answer);
@@ -285,6 +292,7 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question) {
     spyi_text path = { NULL, 0, 0 };
     if (!store || !question->size) return false;
+    if (store->pack) return spyi_archive_has(store->pack, question);
     spyi_store_path(store, question, &path);
     bool has = path.size && spyi_file_exists(path.data);
     spyi_text_free(&path);
@@ -295,6 +303,10 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     spyi_text path = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), version[2] = { SPYI_STORE_VERSION, 0 };
     if (!store || spyi_atomic_load(&store->broken) || !question->size) return;
+    if (store->pack) {
+        (void)spyi_archive_put(store->pack, question, answer);
+        return;
+    }
     uint64_t sizes[2] = { question->size, answer->size };
     spyi_text_add_n(&file, spyi_store_magic, sizeof spyi_store_magic);
     spyi_text_add_n(&file, (const char *)version, sizeof version);
@@ -316,7 +328,7 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
             path.data[folder] = separator;
         }
         const char *problem = written ? NULL : spyi_file_problem();
-        if (written && !spyi_store_rename(unfinished.data, path.data)) problem = spyi_file_problem();
+        if (written && !spyi_file_rename(unfinished.data, path.data)) problem = spyi_file_problem();
         if (problem) spyi_store_remove(unfinished.data);
         if (!problem) (void)spyi_atomic_add(&store->writes, 1);
         else if (spyi_atomic_add(&store->broken, 1) == 1)
@@ -420,6 +432,7 @@ static void spyi_store_shrink(const spyi_store *store) {
 SPYI_FN void spyi_store_close(spyi_store *store) {
     if (!store) return;
     if (spyi_atomic_load(&store->writes)) spyi_store_shrink(store);
+    spyi_archive_close(store->pack);
     free(store->folder);
     free(store);
 }

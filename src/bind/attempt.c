@@ -147,11 +147,17 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         spyi_text_free(&got);
         return false;
     }
-    if (v->map_count && v->map_count != leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
-                       leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
-                       fit->consumed);
+    if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
+    if (v->map_count && v->map_count != leaf->batch_rank) {
+        char instead[64];
+        snprintf(instead, sizeof instead,
+                 leaf->batch_rank ? "spy_vdim(..., %u) names these" : "give it without one",
+                 leaf->batch_rank);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u); %s",
+            leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed, instead);
+    }
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];
         if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)

@@ -57,6 +57,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    if (type->from_tensor && v->kind == SPY_ARG_KIND_TENSOR && v->tensor && !v->cast) {
+        a->pair = pair;
+        return spyi_bind_built(a, index, type, name, path, in, out, node_out);
+    }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
         type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
@@ -92,7 +96,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
-            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
+            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", path,
                            v->cast);
         if (cast != type)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
@@ -144,6 +148,29 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
+// Checks that of each struct or pair that was given with a mapping some part is run over.
+static bool spyi_check_passed_maps(spyi_attempt *a) {
+    const spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; i < a->values->count; i++) {
+        const spyi_value *items = a->values->items;
+        uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
+        const char *path = NULL; // of its first leaf
+        bool taken = end == i;
+        for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
+            const spyi_leaf *leaf = &b->leaves[l];
+            if (leaf->value <= i || leaf->value >= end) continue;
+            if (!path) path = leaf->path;
+            taken = leaf->batch_rank && items[leaf->value].inherited;
+        }
+        if (!taken && path)
+            return spyi_no(
+                a, SPY_ERROR_INVALID_ARGUMENT,
+                "'%s': the mapping around it names %u dimensions, but no part of the argument is run over",
+                path, items[i].passed_count);
+    }
+    return true;
+}
+
 // Finds the call's rank, and gives leaves without a mapping their kernel dimensions, aligned at the last one.
 // New tensors get all dimensions.
 static bool spyi_finish_maps(spyi_attempt *a) {
@@ -160,13 +187,14 @@ static bool spyi_finish_maps(spyi_attempt *a) {
                            "RWStructuredBuffer",
                            leaf->path);
     }
+    if (!spyi_check_passed_maps(a)) return false;
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->batch_rank > b->rank) b->rank = leaf->batch_rank;
-        for (uint32_t d = 0; d < v->map_count; d++)
+        for (uint32_t d = 0; v->map_count && d < leaf->batch_rank; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
     if (options && options->call_group_shape.rank > b->rank)
@@ -184,7 +212,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
             return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                            "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
-                           "other arguments have, got %u",
+                           "other arguments have, got %u; spy_vmap says which of them it is run over",
                            leaf->path, b->rank, leaf->batch_rank);
     }
     return true;

@@ -13,6 +13,10 @@ typedef struct spyi_node {
     bool in, out;
 } spyi_node;
 
+// What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
+// sum.
+typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX } spyi_combine;
+
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // of the chosen overload, with concrete types
@@ -35,6 +39,7 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
+    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
     bool names_diff;     // the kernel needs `import slangpy_diff`
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.

@@ -220,12 +220,12 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     spyi_value_text(v, &got);
     bool known = v->cast || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY || v->texel;
     if (v->cast)
-        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", p->name, v->cast);
     else
         spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                 known ? "'%s': expected %s, got %s; this kind of parameter cannot be passed"
                       : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                        "say which with spy_cast",
+                        "say which with spy_vcast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -443,7 +443,11 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
                       function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
+        const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
+        if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
+            bound->combine =
+                fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -453,7 +457,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         spyi_text_add(error,
                       winner.misfit
                           ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
-                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                          : "%u overloads fit equally well; choose one with spy_vcast or spy_vmap:%s",
                       ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",

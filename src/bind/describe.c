@@ -200,8 +200,58 @@ SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_va
            !v->child_count;
 }
 
-static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
-                                     spyi_text *error) {
+// Takes the mapping and the type of an argument from the argument itself, or from the function's declaration.
+static spy_status spyi_describe_mapping(const spy_arg *arg, size_t position, const spyi_declaration *declared,
+                                        spyi_value *v, spyi_text *error) {
+    uint32_t count = arg->_map_count;
+    v->cast = arg->type;
+    v->map = arg->_map;
+    if (count == SPYI_MAP_TWICE)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "it has two mappings, one around the other; expected one");
+    if (declared && ((count && declared->map_count) || (v->cast && declared->type)))
+        return spyi_bad_arg(
+            arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+            "the function was declared with its mapping or type; expected the plain argument");
+    if (declared && declared->map_count) {
+        count = declared->map_count;
+        v->map = declared->map;
+    }
+    if (declared && declared->type) v->cast = declared->type;
+    v->one_value = count == SPYI_MAP_VALUE;
+    v->whole = count == SPYI_MAP_WHOLE || v->one_value;
+    if (count > SPY_MAX_RANK && !v->whole)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "its mapping has more than SPY_MAX_RANK entries");
+    v->map_count = v->whole ? 0 : (uint8_t)count;
+    return SPY_OK;
+}
+
+// Gives a part of a struct, or of a value with its gradient, the mapping of the whole, and the value of a pair
+// also its type. The key has them in the record of the whole.
+static void spyi_inherit_mapping(const spyi_value *whole, spyi_value *v, size_t position) {
+    bool mapped = whole->map_count || (whole->whole && !whole->one_value);
+    if (whole->kind == SPY_ARG_KIND_PAIR && position == 0 && !v->cast) v->cast = whole->cast;
+    if (!mapped || v->map_count || v->whole || (!v->rank && !v->child_count)) return;
+    v->map = whole->map;
+    v->map_count = whole->map_count;
+    v->whole = whole->whole;
+    v->inherited = true;
+}
+
+// Called when all parts of the value have its mapping. The value itself then has none.
+static void spyi_pass_mapping(spyi_value *v) {
+    v->passed_count = v->inherited ? 0 : v->map_count;
+    v->map_count = 0;
+    v->whole = v->one_value = false;
+    if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
+}
+
+// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
+// declarations for arguments; NULL: there are none.
+static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
+                                     int64_t parent, int depth, spyi_values *values, spyi_text *error) {
+    uint32_t unnamed = 0;
     if (depth > SPYI_DEEPEST_STRUCT) {
         spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -221,15 +271,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->name = arg->name;
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
-        v->cast = arg->type;
-        v->map = arg->_map;
-        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
-        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
-        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
-            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
-        spy_status status = spyi_describe_one(device, arg, i, v, error);
+        const spyi_declaration *declared =
+            function && function->declared ? spyi_declaration_of(function, arg->name, unnamed) : NULL;
+        if (!arg->name || !arg->name[0]) unnamed++;
+        spy_status status = spyi_describe_mapping(arg, i, declared, v, error);
+        if (status == SPY_OK) status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 24 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
@@ -240,7 +286,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[2] = v->rank;
         key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->_map, v->map_count);
+        memcpy(key + 8, v->map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -250,12 +296,16 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
+        if (parent >= 0) spyi_inherit_mapping(&values->items[parent], v, i);
         if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
+            uint32_t index = values->count - 1;
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
-            status = spyi_describe_list(device, fields, depth + 1, values, error); // may move values->items
+            status = spyi_describe_list(device, NULL, fields, index, depth + 1, values,
+                                        error); // may move values->items
             if (status != SPY_OK) return status;
+            spyi_pass_mapping(&values->items[index]);
         }
     }
     return SPY_OK;
@@ -279,7 +329,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
             spyi_text_add(error, "its options: global %zu has no name", i + 1);
             status = SPY_ERROR_INVALID_ARGUMENT;
         }
-        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+        if (status == SPY_OK) status = spyi_describe_list(device, NULL, lists[l], -1, 0, values, error);
     }
     values->global_count = values->count - arguments;
     values->count = arguments;
@@ -431,7 +481,7 @@ static spy_status spyi_describe_begin(spy_args args, const spy_call_options *opt
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error) {
     spy_status status = spyi_describe_begin(args, NULL, NULL, values, error);
-    if (status == SPY_OK) status = spyi_describe_list(device, args, 0, values, error);
+    if (status == SPY_OK) status = spyi_describe_list(device, NULL, args, -1, 0, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -461,10 +511,15 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
+    if (function->reduces) { // its calls are those of other functions of its module
+        spyi_text_add(error, "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
+                             "and spy_time_call() make");
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
-    status = spyi_describe_list(function->object.device, args, 0, values, error);
+    status = spyi_describe_list(function->object.device, function, args, -1, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||

@@ -275,3 +275,13 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
     return spyi_link_fields(a, node, children, 2) ||
            spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
+
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out) {
+    int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
+        return false;
+    *node_out = node;
+    return spyi_link_fields(a, node, &child, 1) || spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}

@@ -136,7 +136,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = a->bound.names_diff || !v->texel;
+    a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
     leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
@@ -273,6 +273,11 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
+    const spyi_fused *fused = a->function->module->fused;
+    if (fused && fused->no_derivative.size) { // a function that it calls has none
+        spyi_text_clear(why);
+        spyi_text_add(why, "%s", spyi_text_str(&fused->no_derivative));
+    }
     spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
             got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
             spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));

@@ -81,8 +81,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
-           spyi_key_bytes(values, &mode, 1) && spyi_key_bytes(values, &group_rank, 1) &&
-           spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &mode, 1) &&
+           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
@@ -162,6 +163,12 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
     options->count_rank = o->thread_count.rank;
     options->mode = o->mode;
     options->deterministic = o->deterministic;
+    options->shared_bytes = o->shared_bytes;
+    uint32_t most = function->object.device->base->limits.info.max_shared_bytes;
+    if (o->shared_bytes > most) {
+        spyi_text_add(error, "its options: shared_bytes: expected at most %u, got %u", most, o->shared_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     spyi_text prelude = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     for (size_t i = 0; i < o->constants.count && status == SPY_OK; i++)

@@ -14,6 +14,7 @@ typedef struct spyi_options {
     uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
     bool deterministic;
+    uint32_t shared_bytes; // dynamic shared memory of a group
 } spyi_options;
 
 // A copy of options with all that they point to, for later calls. All zero: no options.

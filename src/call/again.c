@@ -15,6 +15,13 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
+// Compares an argument's mapping and type with those of the item.
+static SPYI_NOINLINE bool spyi_again_same_way(const spy_arg *arg, const spyi_again_item *a) {
+    if (arg->_map_count != a->map_count || (arg->type == NULL) != (a->cast == NULL)) return false;
+    if (a->map_count <= SPY_MAX_RANK && memcmp(arg->_map, a->map, a->map_count) != 0) return false;
+    return !a->cast || strcmp(arg->type, a->cast) == 0;
+}
+
 // spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
 // of its memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
@@ -134,9 +141,10 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     const spy_arg *arg = args.items;
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count || !spyi_again_named(arg, a->name))
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction ||
+            !spyi_again_named(arg, a->name))
             return false;
+        if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
                 !spyi_again_tensor(launch, a, arg->value.tensor, use++))

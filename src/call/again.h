@@ -14,7 +14,13 @@ typedef struct spyi_again_item {
     uint8_t how;       // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
-    uint8_t **places;  // where its value or address stands in the blocks
+    uint8_t **places; // where its value or address stands in the blocks
+    // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
+    // the function. `explicit_way`: it has one of them.
+    const char *cast;
+    int8_t map[SPY_MAX_RANK];
+    uint8_t map_count;
+    bool explicit_way;
     uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 

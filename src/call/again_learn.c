@@ -43,8 +43,8 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     bool gradient = l->value >= values->count;
     uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
     bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
-    if (op == SPYI_AGAIN_NEVER || v->child_count || v->cast || v->map_count || v->whole || l->untracked ||
-        (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
+    if (op == SPYI_AGAIN_NEVER || v->child_count || l->untracked || (tensor && !v->tensor) ||
+        (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
     if (a->name) return false; // the value feeds two leaves
@@ -54,6 +54,12 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->direction = v->direction;
     a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
+    if (!gradient) {
+        a->cast = v->arg->type;
+        a->map_count = (uint8_t)v->arg->_map_count;
+        if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
+        a->explicit_way = a->cast || a->map_count;
+    }
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
@@ -114,7 +120,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
                   step_count * spyi_align(sizeof *steps, 8);
     for (uint32_t i = 0; i < values->count; i++)
-        size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
+        size += (values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0) +
+                (values->items[i].cast ? spyi_align(strlen(values->items[i].cast) + 1, 8) : 0);
     for (uint32_t i = 0; i < step_count; i++) {
         packs += steps[i].variant->emitted.pack_count;
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
@@ -166,6 +173,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
                               step_count == 1 ? plan->launch->block : again->steps[k].block);
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
+        if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
     }
     return again;
 }

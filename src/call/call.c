@@ -83,8 +83,12 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
                              const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
-    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     spy_device *device = function->object.device;
+    if (!SPYI_LIKELY(!function->reduces)) {
+        spyi_leave(device);
+        return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+    }
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
         return status;

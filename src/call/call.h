@@ -2,6 +2,7 @@
 #ifndef SPYI_CALL_CALL_H
 #define SPYI_CALL_CALL_H
 
+#include "api/resolve.h"
 #include "plan/cache.h"
 
 // >>recording: where a call goes when it is recorded instead of run
@@ -50,6 +51,15 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 // Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
+
+// How the room fuse makes calls of functions that end in a reduction. The caller has left the device.
+typedef struct spyi_fused_table {
+    spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
+                       const char *public_name, bool timed, uint64_t *gpu_time_ns);
+    size_t (*explain)(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                      size_t capacity);
+    spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
+} spyi_fused_table;
 
 // sums.c
 // Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a

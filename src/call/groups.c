@@ -56,8 +56,9 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    launch->key.folded = groups > limits->info.max_group_count;
-    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    bool many = groups > limits->info.max_group_count;
+    launch->key.folded = many || launch->plain;
+    launch->groups[0] = (uint32_t)(many ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
     return SPY_OK;
@@ -84,7 +85,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
-    launch->key.folded = groups > most;
+    launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;

@@ -4,9 +4,9 @@
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
 // and a gathered walk.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
-                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
+                              uint64_t offset, bool plain, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
-    bool packed = true;
+    bool packed = !plain;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
         int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
         if (size != 1 && stride != pack) packed = false;
@@ -38,7 +38,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
 
-// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension. Backward calls
+// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension, unless the launch is plain.
+// Backward calls
 // have their own order of dimensions; those that gradients are summed over are not merged with others.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     uint32_t rank = 0, count = launch->shape.rank, kept = 0;
@@ -52,8 +53,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     for (uint32_t k = 0; k < count; k++) {
         int64_t size = sizes[k];
         if (k == kept) launch->kept = rank;
-        if (size == 1) continue;
-        bool merge = rank > launch->kept;
+        if (size == 1 && !launch->plain) continue;
+        bool merge = rank > launch->kept && !launch->plain;
         for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
             const int64_t *strides = launch->leaves[i].strides;
             if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
@@ -70,8 +71,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     launch->rank = rank;
 }
 
-static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    bool uniform = true, linear = true;
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool plain) {
+    bool uniform = !plain, linear = !plain;
     int64_t expected = 1;
     for (uint32_t d = launch->rank; d-- > 0;) {
         uniform = uniform && leaf->strides[d] == 0;
@@ -100,12 +101,15 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
-SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+// Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
+static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
+                                       spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
     launch->repeatable = NULL;
+    launch->plain = plain;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -133,7 +137,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->offset_bytes : 0;
-        spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, plain, at, &launch->key.walk[i]);
         if (at->storage) {
             spyi_launch_tensor(at, v->tensor);
         } else {
@@ -173,17 +177,27 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (spyi_is_walked(b, launch, i))
             launch->key.walk[i] =
                 (uint8_t)(launch->key.walk[i] |
-                          (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
-                          spyi_walk_for(launch, &launch->leaves[i]));
-    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) // in the other cases each element has its own thread
+                          (plain || launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED
+                                                                                       : 0u) |
+                          spyi_walk_for(launch, &launch->leaves[i], plain));
+    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
+        !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
+    launch->key.by_team =
+        launch->key.team && !plain && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
     return spyi_launch_groups(b, values, limits, group, launch, error);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_launch_shape_as(plan, values, false, error);
+    if (status != SPY_OK || values->threads || !spyi_plan_wants_plain(plan, &plan->launch->key))
+        return status;
+    return spyi_launch_shape_as(plan, values, true, error);
 }

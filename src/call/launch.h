@@ -6,7 +6,9 @@
 
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
-// and allocates nothing.
+// and allocates nothing. A device with a pack that lacks the variant of the launch gets the plain variant's launch
+// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Dispatches have
+// none.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);

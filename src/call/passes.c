@@ -64,6 +64,12 @@ static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, sp
     memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
 }
 
+static bool spyi_leaf_has_dim(const spyi_leaf *leaf, uint32_t dim) {
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        if (leaf->map[d] == dim) return true;
+    return false;
+}
+
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error) {
     launch->pass_count = 0;
@@ -71,7 +77,10 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (b->leaves[i].role != SPYI_ROLE_ADDED) continue;
         uint32_t shared = 0, p = 0;
         for (uint32_t d = 0; d < launch->shape.rank; d++)
-            if (launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) shared |= 1u << d;
+            if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
+                (launch->plain &&
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // also of size 1: for any sizes alike
+                shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
             p++;
@@ -121,7 +130,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
             each = launch->parts;
             launch->key.inner = 0;
         }
-        if (group & (group - 1)) {
+        if ((group & (group - 1)) || launch->plain) {
             team = group;
             launch->key.inner = 1;
         } else if (launch->key.inner) {
@@ -138,11 +147,11 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         }
         side = group / team;
         launch->key.team = SPYI_WHOLE_TEAM;
-        for (uint32_t p = 0; p < 11 && !(group & (group - 1)); p++)
+        for (uint32_t p = 0; p < 11 && !(group & (group - 1)) && !launch->plain; p++)
             if (1u << p == team) launch->key.team = (uint8_t)(p + 1);
         uint64_t groups = (sums + side - 1) / side, most = cpu ? SPYI_TEAM_GROUPS_CPU : SPYI_TEAM_GROUPS,
                  least = (uint64_t)team * (cpu ? SPYI_TEAM_ELEMENTS_CPU : SPYI_TEAM_ELEMENTS);
-        uint64_t parts = step || groups >= most ? 1 : most / groups;
+        uint64_t parts = step || launch->plain || groups >= most ? 1 : most / groups;
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
@@ -162,7 +171,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
+    return !b->options.deterministic && !b->combine && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
@@ -223,7 +232,8 @@ SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int
         sizes[d] = launch->shape.dims[order[d]];
         launch->element_strides[d] = row_major.dims[order[d]];
     }
-    launch->key.reordered = turned && !launch->finishes && (b->uses_library || b->call_info);
+    launch->key.reordered =
+        (turned || launch->plain) && !launch->finishes && (b->uses_library || b->call_info);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         int64_t strides[SPY_MAX_RANK];
         for (uint32_t d = 0; d < n; d++) strides[d] = launch->leaves[i].strides[order[d]];

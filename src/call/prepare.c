@@ -36,17 +36,27 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 // Makes the variants on a compile thread, for a plan that no other thread knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     spyi_launch *launch = plan->launch;
-    spy_status status;
+    spy_status status = SPY_OK;
     launch->pass = 0;
     launch->finishes = false;
-    do { // each pass of a backward call has its own variant
+    bool more = true;
+    while (more) { // each pass of a backward call has its own variant
         spyi_variant *variant = NULL;
         status = spyi_launch_shape(plan, values, error);
-        if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
-        status = spyi_variant_create(plan, &launch->key, values, &variant, error);
-        if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
-             spyi_next_pass(launch));
+        if (status == SPY_OK && launch->count && !spyi_variant_find(plan, &launch->key)) {
+            status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+        }
+        if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
+            spyi_text_free(error); // the pack may have the plain variant
+            status = SPY_OK;
+            launch->pass = 0;
+            launch->finishes = false;
+            continue;
+        }
+        more = status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
+               spyi_next_pass(launch);
+    }
     launch->pass = 0;
     launch->finishes = false;
     return status;

@@ -1,6 +1,7 @@
 // spy_resolve: describes a bound call to the caller. The resolution, its bindings and their strings are one
 // allocation.
 #include "api/resolve.h"
+#include "call/call.h"
 #include "call/launch.h"
 #include "plan/cache.h"
 
@@ -105,6 +106,8 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
 
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
+        return function->object.device->fused_table->resolve(function, args, options);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;

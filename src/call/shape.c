@@ -26,6 +26,7 @@ static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, ui
                   leaf->path, leaf->type->display, leaf->batch_rank + dim,
                   (long long)leaf->consumed_dims[dim]);
     spyi_shape_text(&shape, error);
+    if (!v->cast && !v->map_count) spyi_text_add(error, "; spy_vcast says which type its elements have");
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
@@ -65,6 +66,7 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
             spyi_shape_text(&mine, error);
             spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
                           (long long)call->dims[k], (long long)size);
+            if (!v->map_count) spyi_text_add(error, "; spy_vmap says which dimensions it is run over");
             return SPY_ERROR_SHAPE_MISMATCH;
         }
     }

@@ -281,6 +281,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
+    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
     spyi_entry *own; // NULL: a generated kernel
 } spyi_code_answer;
 
@@ -288,7 +289,13 @@ static void spyi_code_fields(spyi_stream *r, void *answer) {
     spyi_code_answer *a = (spyi_code_answer *)answer;
     spyi_code *code = a->code;
     spyi_text data = { (char *)code->data, code->size, 0 };
-    uint64_t prelude = code->prelude_size;
+    uint64_t prelude = code->prelude_size, id[2];
+    if (r->out && a->named) {
+        spyi_archive_code_name(code->data, code->size, id);
+        data.data = (char *)id;
+        data.size = sizeof id;
+        prelude = 0;
+    }
     spyi_stream_bytes(r, &data);
     spyi_stream_u64(r, &prelude);
     spyi_stream_raw(r, code->hash, sizeof code->hash);
@@ -318,13 +325,13 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     spyi_code_task t;
     spyi_memo m;
-    spyi_code_answer answer = { code, own };
+    spyi_code_answer answer = { code, unit->compiler->recording && unit->compiler->rules->is_text, own };
     spyi_entry before;
     if (own) before = *own;
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
     spyi_code_question(&m, unit, source, entry, own, conformances);
-    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+    if (!answer.named && spyi_memo_recall(&m, spyi_code_fields, &answer)) {
         (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
         spyi_text_add(&step, "cached %s", kernel_name);
         spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);

@@ -1,4 +1,5 @@
 // Compilers: what all units of a device share, and the library that the first unit opens.
+#include "base/store.h"
 #include "compiler/target.h"
 
 // The functions that return a target's table, indexed by spyi_target.
@@ -33,7 +34,9 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
-    c->store = ctx->store;
+    c->store = ctx->pack ? ctx->pack : ctx->store;
+    c->recording = ctx->pack && spyi_archive_is_recording(spyi_store_pack(ctx->pack));
+    c->packed = ctx->pack && !c->recording;
     for (size_t i = 0; i < c->embedded_count; ++i)
         for (const char *const *line = c->embedded[i].lines; *line; ++line)
             c->embedded_hash = spyi_hash(*line, strlen(*line), c->embedded_hash + i);
@@ -60,6 +63,10 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
 
 uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler) {
+    return (uint32_t)spyi_atomic_load(&compiler->lacks);
 }
 
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses) {

@@ -48,6 +48,9 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must 
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
+// Returns how many questions the device's pack had no answer to so far; 0 without a pack.
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
+
 // Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
 
@@ -339,6 +342,8 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
+// Returns the SPY_FEATURE_* that SPIR-V code declares to need.
+SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
 // that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,

@@ -101,7 +101,7 @@ static uint64_t spyi_sl_find_in(const char *folder, spyi_text *found) {
     for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !stamp; ++i) {
         spyi_text_clear(found);
         spyi_text_add(found, "%s/%s", folder, spyi_sl_file_names[i]);
-        stamp = spyi_file_stamp(spyi_text_str(found));
+        stamp = spyi_library_stamp(spyi_text_str(found));
     }
     return stamp;
 }
@@ -111,7 +111,7 @@ SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
     if (named && *named) {
         spyi_text_add(found, "%s", named);
-        return spyi_file_stamp(named);
+        return spyi_library_stamp(named);
     }
     spyi_text folder = { NULL, 0, 0 };
     spyi_own_folder(&folder);
@@ -119,7 +119,7 @@ SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_
     for (size_t i = 0; i < place_count && !stamp; ++i) {
         spyi_text_clear(found);
         spyi_text_add(found, "%s", places[i]);
-        stamp = spyi_file_stamp(places[i]);
+        stamp = spyi_library_stamp(places[i]);
         if (!stamp) stamp = spyi_sl_find_in(places[i], found);
     }
     spyi_text_free(&folder);

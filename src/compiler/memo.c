@@ -4,7 +4,7 @@
 #include "compiler/target.h"
 
 // Raise this number with every change of what the compiler's functions answer, or of how answers are written.
-enum { SPYI_MEMO_VERSION = 3, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 4, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -122,7 +122,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0;
+    return stamp != 0 || c->recording; // of a pack nothing is read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -281,6 +281,104 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
     return good;
 }
 
+// >>packs: a unit is found by its name and options, and answers as the one of that identity did
+
+static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
+    const spyi_compiler *c = unit->compiler;
+    const spy_compile_options *o = &unit->options;
+    uint32_t numbers[7] = { (uint32_t)c->target->format, c->print,
+                            (uint32_t)o->optimization,   (uint32_t)o->debug_info,
+                            (uint32_t)o->float_mode,     o->warnings_as_errors,
+                            o->experimental_features };
+    spyi_text_add(out, "module of a pack");
+    spyi_memo_add(out, numbers, sizeof numbers);
+    spyi_memo_text_into(out, unit->name);
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
+}
+
+typedef struct spyi_memo_packed {
+    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_text identity;
+    spyi_memo_unit unit;
+} spyi_memo_packed;
+
+static void spyi_memo_packed_fields(spyi_stream *r, spyi_memo_packed *p) {
+    spyi_stream_raw(r, &p->given, sizeof p->given);
+    spyi_stream_bytes(r, &p->identity);
+    (void)spyi_stream_expect(r, p->identity.size != 0, "a module has no identity");
+    spyi_memo_unit_fields(r, &p->unit);
+}
+
+static spyi_memo_hash spyi_memo_given(const spyi_unit *unit) {
+    spyi_memo_hash none = { 0, 0 };
+    return unit->has_given ? spyi_memo_hash_of(unit->given.data, unit->given.size) : none;
+}
+
+static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+    spyi_memo_packed p;
+    spyi_stream r;
+    p.given = spyi_memo_given(unit);
+    p.identity = unit->identity;
+    p.unit = *u;
+    spyi_memo_pack_question(unit, &question);
+    spyi_memo_open(&r, unit->compiler, &bytes);
+    r.out = &bytes;
+    spyi_memo_packed_fields(&r, &p);
+    if (spyi_memo_close(&r)) spyi_store_put(unit->compiler->store, &question, &bytes);
+    spyi_text_add(&line, "module\t%s\t%s", unit->compiler->rules->suffix, unit->name);
+    spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    spyi_text_free(&line);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+}
+
+SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+    spyi_memo_hash given = spyi_memo_given(unit);
+    spyi_memo_packed p;
+    spyi_stream r;
+    spy_status status = SPY_OK;
+    memset(&p, 0, sizeof p);
+    spyi_memo_pack_question(unit, &question);
+    bool found = spyi_store_get(unit->compiler->store, &question, &bytes);
+    if (found) {
+        spyi_memo_open(&r, unit->compiler, &bytes);
+        spyi_memo_packed_fields(&r, &p);
+        found = spyi_memo_close(&r);
+    }
+    if (!found) {
+        status = SPY_ERROR_NO_COMPILER;
+        spyi_text_add(error,
+                      "the pack has no module '%s' with these options, defines and links for this device",
+                      unit->name);
+    } else if (unit->has_given && (given.a != p.given.a || given.b != p.given.b)) {
+        status = SPY_ERROR_NO_COMPILER;
+        spyi_text_add(error, "the pack has another text of module '%s': make the pack anew", unit->name);
+    } else {
+        unit->identity = p.identity;
+        unit->imports = p.unit.imports;
+        unit->module_count = p.unit.import_count;
+        unit->has_visibility = p.unit.has_visibility;
+        memset(&p.identity, 0, sizeof p.identity);
+        p.unit.imports = NULL;
+        p.unit.import_count = 0;
+        if (p.unit.warnings.size) spyi_text_add_n(warnings, p.unit.warnings.data, p.unit.warnings.size);
+    }
+    spyi_memo_unit_free(&p.unit);
+    spyi_text_free(&p.identity);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+    return status;
+}
+
 // >>serialized modules
 
 static void spyi_memo_blob_question(const spyi_memo_hash *hash, spyi_text *out) {
@@ -430,13 +528,17 @@ SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, cons
             spyi_memo_modules modules = { unit->compiler, unit->stored, (uint32_t)unit->stored_count };
             spyi_memo m;
             spyi_memo_identify(&question, &u, &unit->identity);
-            spyi_memo_ask(&m, unit, 's', NULL);
-            spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
-            spyi_memo_end(&m);
-            spyi_memo_ask(&m, unit, 'u', NULL);
-            spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
-            spyi_memo_end(&m);
-            spyi_store_put(unit->compiler->store, &question, &bytes);
+            if (unit->compiler->recording) {
+                spyi_memo_keep_packed(unit, &u);
+            } else {
+                spyi_memo_ask(&m, unit, 's', NULL);
+                spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
+                spyi_memo_end(&m);
+                spyi_memo_ask(&m, unit, 'u', NULL);
+                spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
+                spyi_memo_end(&m);
+                spyi_store_put(unit->compiler->store, &question, &bytes);
+            }
         }
     }
     spyi_memo_unit_free(&u);
@@ -475,7 +577,7 @@ SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *c) {
 }
 
 SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *c) {
-    for (size_t i = 0; c->store && i < c->embedded_count; i++) {
+    for (size_t i = 0; c->store && !c->recording && i < c->embedded_count; i++) {
         spyi_sl_stored *stored = &c->embedded_stored[i];
         spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
         spyi_memo_hash hash;

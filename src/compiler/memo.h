@@ -45,6 +45,8 @@ SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_ty
 // when there is none; the unit is then to be opened, and spyi_memo_keep_unit() called.
 SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings);
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
+// Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
+SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
 // Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
 // their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);

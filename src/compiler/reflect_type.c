@@ -121,7 +121,7 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Returns whether the struct is a Tensor, RWTensor ... of the library's own modules, or one of Slang's views of
+// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of Slang's views of
 // tensors. Such a struct holds a pointer, but a tensor is given for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
     bool pointer = false, site = false;
@@ -130,7 +130,25 @@ static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsign
         pointer = pointer || spyi_type_is_pointer(fields[i].type);
         site = site || strcmp(fields[i].name, "_site") == 0;
     }
-    return pointer && site;
+    return (pointer && site) || strncmp(name, "WeightTensor<", 13) == 0;
+}
+
+// Returns whether the struct has the attribute [FromTensor] (slang/slangpy_call.slang).
+static bool spyi_sl_is_from_tensor(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    unsigned count = lib->spReflectionType_GetUserAttributeCount(slang);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_attribute *a = lib->spReflectionType_GetUserAttribute(slang, i);
+        const char *name = a ? lib->spReflectionUserAttribute_GetName(a) : NULL;
+        if (name && strcmp(name, "FromTensor") == 0) return true;
+    }
+    return false;
+}
+
+// Makes the type of a struct that cannot lie in memory.
+static const spyi_type *spyi_sl_opaque(const spyi_sl_library *lib, spyi_types *types, spyi_sl_type *slang,
+                                       const char *name, const spyi_field *fields, uint32_t count) {
+    bool built = count > 0 && spyi_sl_is_from_tensor(lib, slang);
+    return (built ? spyi_type_built : spyi_type_opaque)(types, name, fields, count);
 }
 
 // Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
@@ -160,7 +178,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
     plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
     const spyi_type *type = !named  ? spyi_type_other(types, name)
                             : plain ? spyi_type_struct(types, name, fields, count, end, align)
-                                    : spyi_type_opaque(types, name, fields, count);
+                                    : spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type;
 }
@@ -206,7 +224,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
     if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
-    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
+    else if (named && !plain) type = spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }

@@ -77,7 +77,9 @@ struct spyi_compiler {
     // 100 ms.
     spyi_sl_stored *embedded_stored;
     uint64_t embedded_hash;         // of the embedded modules' text
-    struct spyi_store *store;       // the device's answers on disk; NULL: there is none
+    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL: there are none
+    bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
+    spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;

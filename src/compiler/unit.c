@@ -181,10 +181,16 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
+    bool packed = compiler->packed;
+    if (packed && instead) {
+        spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
+    spy_status status = packed ? spyi_memo_recall_packed(unit, &o.messages, error)
+                               : spyi_unit_content(&o.loading, instead, &o.content, error);
     // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
-    bool recalled = status == SPY_OK && spyi_memo_recall_unit(unit, &o.content, &o.messages);
+    bool recalled = status == SPY_OK && (packed || spyi_memo_recall_unit(unit, &o.content, &o.messages));
     if (status == SPY_OK && !recalled) status = spyi_compiler_ready(compiler, error);
     spyi_text_add(&step, "load module %s", unit->name);
     if (recalled) {

@@ -447,6 +447,12 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
+    if (unit->compiler->packed) {
+        (void)spyi_atomic_add(&unit->compiler->lacks, 1);
+        if (error)
+            spyi_text_add(error, "%s: module '%s' of the pack has no answer to this", what, unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
     spyi_text ignored = { NULL, 0, 0 };
     spy_status status = spyi_compiler_ready(unit->compiler, error ? error : &ignored);
     if (ignored.size) spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: %s", what, ignored.data);

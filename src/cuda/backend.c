@@ -46,6 +46,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_pays,
     &spyi_cuda_images,
     NULL, // no raster
+    SPYI_TARGET_CUDA,
 };
 // clang-format on
 

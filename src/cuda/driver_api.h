@@ -52,11 +52,13 @@ enum { // CUdevice_attribute
     SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
     SPYI_CU_MAX_GRID_DIM_X = 5,
     SPYI_CU_WARP_SIZE = 10,
+    SPYI_CU_MULTIPROCESSORS = 16,
     SPYI_CU_INTEGRATED = 18,
     SPYI_CU_CAN_MAP_HOST_MEMORY = 19,
     SPYI_CU_UNIFIED_ADDRESSING = 41,
     SPYI_CU_CAPABILITY_MAJOR = 75,
-    SPYI_CU_CAPABILITY_MINOR = 76
+    SPYI_CU_CAPABILITY_MINOR = 76,
+    SPYI_CU_MAX_SHARED_BYTES = 97 // of a group, static and dynamic, when its function asks for it
 };
 
 enum { // others
@@ -72,7 +74,9 @@ enum { // others
     SPYI_CU_MEMORY_TYPE_HOST = 1,
     SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
+    SPYI_CU_FUNC_SHARED_BYTES = 1, // static
     SPYI_CU_FUNC_REGISTERS = 4,
+    SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES = 8,
     SPYI_CU_MEMORY_TYPE_ARRAY = 3,
     SPYI_CU_ARRAY_LAYERED = 1, // CUDA_ARRAY3D_*
     SPYI_CU_ARRAY_SURFACE = 2,
@@ -176,6 +180,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(ModuleGetGlobal, "cuModuleGetGlobal_v2",                                                               \
       (spyi_cu_pointer * address, size_t * size, spyi_cu_module module, const char *name))                   \
     X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, spyi_cu_function function))        \
+    X(FuncSetAttribute, "cuFuncSetAttribute", (spyi_cu_function function, int attribute, int value))         \
     X(LaunchKernel, "cuLaunchKernel",                                                                        \
       (spyi_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
        unsigned bz, unsigned shared, spyi_cu_stream stream, void **params, void **extra))                    \

@@ -198,7 +198,7 @@ SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_de
     made->desc.address[2] = modes[desc->address_w];
     made->desc.filter = desc->min_filter != SPY_FILTER_NEAREST;
     made->desc.mip_filter = desc->mip_filter != SPY_FILTER_NEAREST;
-    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED | SPYI_CU_TEXTURE_SEAMLESS;
+    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED;
     made->desc.max_anisotropy = desc->max_anisotropy;
     made->desc.bias = desc->mip_bias;
     made->desc.min_level = desc->min_level;
@@ -260,6 +260,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
     }
+    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS; // refused for others
     if (desc->format == SPY_FORMAT_RGBA8_UNORM_SRGB) texture.flags |= SPYI_CU_TEXTURE_SRGB;
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }
@@ -514,8 +515,8 @@ static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
     status = spyi_nvrtc_find(gpu->nvrtc_path, &nvrtc, error);
     if (status != SPY_OK) return status;
     for (line = spyi_text_blit; *line != NULL; line++) spyi_text_add(&source, "%s\n", *line);
-    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, source.data,
-                                                 "spy_blit", options, 3, &code, &log);
+    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, false,
+                                                 source.data, "spy_blit", options, 3, &code, &log);
     if (!good) {
         spyi_text_add(error, "NVRTC cannot compile the kernel of blits: %s", spyi_text_str(&log));
         status = SPY_ERROR_COMPILE;

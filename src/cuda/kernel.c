@@ -39,6 +39,30 @@ static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
+// Lets the function have the dynamic shared memory that its launches ask for. A launch takes up to 48 KiB
+// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much that is.
+static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, spyi_text *error) {
+    uint32_t most = gpu->base.limits.info.max_shared_bytes, given = kernel->shared_bytes;
+    spyi_cu_pointer room = 0;
+    size_t moved = 0;
+    int fixed = 0;
+    if (gpu->cu.ModuleGetGlobal(&room, &moved, kernel->module, "spy_groupshared") == SPYI_CU_OK)
+        kernel->shared_bytes = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
+    if (kernel->shared_bytes == 0) return SPY_OK;
+    spyi_cu_result result = gpu->cu.FuncGetAttribute(&fixed, SPYI_CU_FUNC_SHARED_BYTES, kernel->function);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuFuncGetAttribute", error);
+    if ((uint64_t)fixed + kernel->shared_bytes > most) {
+        spyi_text_add(error,
+                      "kernel '%s' has %u bytes of groupshared variables; with shared_bytes %u a group has "
+                      "more than the device's %u",
+                      kernel->label, (uint32_t)fixed + kernel->shared_bytes - given, given, most);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    result = gpu->cu.FuncSetAttribute(kernel->function, SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES,
+                                      (int)kernel->shared_bytes);
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuFuncSetAttribute", error);
+}
+
 // Loads the module, and finds its function and the address of its global parameters.
 static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
                                         spyi_cuda_kernel *kernel, spyi_text *error) {
@@ -69,6 +93,8 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
                       kernel->label, registers, most, spyi_interface_threads(&desc->iface));
         return SPY_ERROR_UNSUPPORTED;
     }
+    spy_status status = spyi_cuda_allow_shared(gpu, kernel, error);
+    if (status != SPY_OK) return status;
     for (i = 0; i < kernel->base.uniform_count; i++) {
         if (kernel->places[i].holder != SPYI_HOLDER_NONE) continue;
         result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,

@@ -58,7 +58,7 @@ static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried
     spyi_text code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
     bool good;
     if (!spyi_nvrtc_load(path, nvrtc, tried)) return false;
-    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1],
+    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1], false,
                                                    "__global__ void f() {}", "probe", NULL, 0, &code, &log);
     if (!good) spyi_text_add(tried, "  %s: cannot compile: %s\n", path, spyi_text_str(&log));
     spyi_text_free(&code);
@@ -243,20 +243,23 @@ static int spyi_nvrtc_arch(const spyi_nvrtc *nvrtc, int arch) {
     return best;
 }
 
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
-                            const char *const *options, int option_count, spyi_text *code, spyi_text *log) {
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source,
+                            const char *name, const char *const *options, int option_count, spyi_text *code,
+                            spyi_text *log) {
     const char *all[16];
     char target[64];
     void *program = NULL;
     int i, result, known = spyi_nvrtc_arch(nvrtc, arch);
-    bool good, exact = known == arch;
+    bool good, exact = known == arch && !portable;
     if (known == 0) {
         spyi_text_add(log, "NVRTC %d.%d makes no code for compute capability %d.%d: an older one does",
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // For a device that is newer than the compiler, the result is PTX, which the driver translates.
-    (void)snprintf(target, sizeof target, "-arch=%s_%d", exact ? "sm" : "compute", known);
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Else it is
+    // a cubin for this very architecture, so it may use what no other has (wgmma of sm_90a): from NVRTC 12 on.
+    (void)snprintf(target, sizeof target, "-arch=%s_%d%s", exact ? "sm" : "compute", known,
+                   exact && known >= 90 && nvrtc->major >= 12 ? "a" : "");
     all[0] = target;
     for (i = 0; i < option_count && i < 15; i++) all[i + 1] = options[i];
     if (nvrtc->CreateProgram(&program, source, name, 0, NULL, NULL) != SPYI_NVRTC_OK) {

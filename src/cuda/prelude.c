@@ -183,6 +183,66 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
     return result;
 }
 
+// >>groupshared variables
+// CUDA's shared variables have at most 48 KiB in a group. More is possible in dynamic shared memory, whose size
+// each launch says: there the variables of a kernel that has more are moved, behind options.shared_bytes. The
+// size of the array spy_groupshared tells the kernel's loader how much both are.
+
+#define SPYI_SHARED_MARK "__device__ __shared__ " // begins the declaration of such a variable: type name;
+#define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
+
+typedef struct spyi_shared_variable {
+    const char *begin, *end; // its declaration, with the semicolon
+    const char *name;
+    size_t name_length;
+} spyi_shared_variable;
+
+// Finds the next variable from `at` on. Returns false when there is none.
+static bool spyi_next_shared(const char *at, spyi_shared_variable *v) {
+    const char *c = strstr(at, SPYI_SHARED_MARK);
+    if (c == NULL) return false;
+    v->begin = c;
+    c += strcspn(c, ";");
+    if (*c != ';') return false;
+    v->end = c + 1;
+    v->name = c;
+    while (spyi_is_word(v->name[-1])) v->name--;
+    v->name_length = (size_t)(c - v->name);
+    return true;
+}
+
+// Appends a check that the compiler reports by SPYI_SHARED_LARGE.
+static void spyi_add_shared_check(const char *body, spyi_text *out) {
+    spyi_shared_variable v;
+    if (!spyi_next_shared(body, &v)) return;
+    spyi_text_add(out, "\nstatic_assert(0");
+    for (; spyi_next_shared(body, &v); body = v.end)
+        spyi_text_add(out, " + sizeof(%.*s)", (int)v.name_length, v.name);
+    spyi_text_add(out, " <= 49152, \"" SPYI_SHARED_LARGE "\");\n");
+}
+
+// Appends the text with its variables in dynamic shared memory, from byte `first` on.
+static void spyi_move_shared(const char *body, uint32_t first, spyi_text *out) {
+    spyi_shared_variable v;
+    unsigned number = 0;
+    spyi_text_add(out,
+                  "extern __shared__ __align__(16) unsigned char spyi_room[];\n"
+                  "static constexpr size_t spyi_end_0 = %u;\n",
+                  first);
+    for (; spyi_next_shared(body, &v); body = v.end, number++) {
+        const char *type = v.begin + sizeof SPYI_SHARED_MARK - 1;
+        int length = (int)(v.name - type);
+        spyi_text_add_n(out, body, (size_t)(v.begin - body));
+        spyi_text_add(out,
+                      "static constexpr size_t spyi_at_%u = (spyi_end_%u + 15) / 16 * 16, spyi_end_%u = "
+                      "spyi_at_%u + sizeof(%.*s);\n#define %.*s (*(%.*s *)(spyi_room + spyi_at_%u))\n",
+                      number, number, number + 1, number, length, type, (int)v.name_length, v.name, length,
+                      type, number);
+    }
+    spyi_text_add(out, "%s\nextern \"C\" { __device__ unsigned char spy_groupshared[spyi_end_%u]; }\n", body,
+                  number);
+}
+
 // >>compiling
 
 enum { SPYI_NVRTC_OPTIONS = 8 };
@@ -232,10 +292,11 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     uint32_t failed = spyi_failed_allocations(); // NVRTC crashes on many texts that end early
     spyi_add_prelude(blocks, &text);
     good = spyi_add_body(body, desc, name, &text);
+    spyi_add_shared_check(body, &text);
     if (spyi_failed_allocations() != failed) good = false;
     else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
-        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                               desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     return good;
@@ -254,7 +315,7 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
     good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
-           spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+           spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                           desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     spyi_text_free(&headers);
@@ -266,7 +327,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
                                           spyi_text *code, spyi_text *error) {
     const char *body = (const char *)desc->code + desc->prelude_size;
     unsigned blocks = spyi_needed_blocks(body);
-    spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 };
+    spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 }, moved = { NULL, 0, 0 };
     bool good;
     uint32_t failed = spyi_failed_allocations();
     char *entry = spyi_cuda_symbol(desc);
@@ -275,6 +336,15 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
+    // The compiler's own words count the gaps between the variables, too.
+    if (!good && (strstr(spyi_text_str(&slim), SPYI_SHARED_LARGE) != NULL ||
+                  strstr(spyi_text_str(&slim), "too much shared data") != NULL)) {
+        spyi_move_shared(body, desc->iface.shared_bytes, &moved);
+        body = spyi_text_str(&moved);
+        spyi_text_clear(&slim);
+        if (spyi_failed_allocations() == failed)
+            good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
+    }
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
         good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
@@ -289,5 +359,6 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
     free(entry);
     spyi_text_free(&slim);
     spyi_text_free(&full);
+    spyi_text_free(&moved);
     return good ? SPY_OK : spyi_check_allocations(failed, SPY_ERROR_COMPILE, error);
 }

@@ -690,9 +690,6 @@ template<class T> struct TX_;
     TX1_(B##3, B, v[0], v[1], v[2])                                                                                \
     TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \
     D_ void tx1_(B *v, CUtexObject t, int x, int m) {                                                              \
-        asm("tex.1d.v4." d ".s32 {%0,%1,%2,%3}, [%4, {%5}];"                                                       \
-            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : "l"(t), "r"(x));                                                \
-        if (m == 0) return;                                                                                        \
         int w;                                                                                                     \
         asm("txq.width.b32 %0, [%1];" : "=r"(w) : "l"(t));                                                         \
         B##4 f = tex1DLod<B##4>(t, (x + 0.5f) / max(w >> m, 1), m);                                                \
@@ -724,7 +721,7 @@ TXB_(uint, "u32", "=r")
         return TX_<T>::of(v);                                     \
     }
 #define TXC_ ,
-TXF_(tex1Dfetch_int, tx1_, int x, x, m) // PTX has no level for these: the centre of a texel is read by a sampler
+TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler
 TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)
 TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)
 TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)

@@ -260,19 +260,33 @@ spy_arg spy_map_value(spy_arg arg) {
     return arg;
 }
 
-// The call refuses a count beyond SPY_MAX_RANK, and a dimension that does not fit into int8_t, which is
+// A call refuses more than SPY_MAX_RANK dimensions, and a dimension that does not fit into int8_t, which is
 // stored as -128 or 127, both out of range.
-spy_arg spy_map(spy_arg arg, spy_dims dims) {
-    uint32_t i;
-    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
-    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+spy_arg spy_vmap(spy_arg arg, spy_dims dims) {
+    bool twice = arg._map_count != 0 && arg._map_count != SPYI_MAP_VALUE;
+    uint32_t count = dims.count > SPY_MAX_RANK ? SPY_MAX_RANK + 1 : dims.count;
+    arg._map_count = twice ? SPYI_MAP_TWICE : count ? count : SPYI_MAP_WHOLE;
+    for (uint32_t i = 0; i < count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }
 
-spy_arg spy_cast(spy_arg arg, const char *type) {
+spy_arg spy_vdim(spy_arg arg, uint32_t count) {
+    spy_dims dims;
+    dims.count = count;
+    for (uint32_t i = 0; i < SPY_MAX_RANK; i++) dims.dims[i] = (int32_t)i;
+    return spy_vmap(arg, dims);
+}
+
+spy_arg spy_vcast(spy_arg arg, const char *type) {
     arg.type = type;
+    return arg;
+}
+
+spy_arg spy_arg_any(const char *name) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     return arg;
 }

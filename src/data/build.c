@@ -95,14 +95,85 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
+// Asks for what was compiled of a kernel's text, in a pack.
+static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portable, spyi_text *out) {
+    uint32_t numbers[5] = { (uint32_t)b->profile.target, arch, portable, b->profile.float_mode,
+                            b->profile.debug_info };
+    uint64_t name[2];
+    spyi_archive_code_name(b->desc.code, b->desc.code_size, name);
+    spyi_text_clear(out);
+    spyi_text_add(out, "kernel %s\n", b->desc.entry);
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    spyi_text_add_n(out, (const char *)name, sizeof name);
+}
+
+// Finds what a pack has for this device: code of its own compute capability or of an earlier one of its generation, else
+// PTX of any earlier one, newest first.
+static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
+    spyi_store *pack = b->device->ctx.pack;
+    spyi_text question = { NULL, 0, 0 };
+    uint32_t arch = b->profile.arch;
+    bool found = false;
+    for (int portable = 0; portable < 2; portable++)
+        for (uint32_t a = arch; !found && a && a + (portable ? arch : arch % 10) >= arch; a--) {
+            spyi_build_question(b, a, portable != 0, &question);
+            found = spyi_store_get(pack, &question, blob);
+        }
+    spyi_text_free(&question);
+    if (found) return SPY_OK;
+    spyi_text_add(&b->error,
+                  "the pack has kernel '%s', but no code of it for compute capability %u.%u: name sm_%u "
+                  "among the pack's architectures, or an older one for PTX",
+                  b->desc.label ? b->desc.label : b->desc.entry, arch / 10, arch % 10, arch);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+// Compiles the kernel for all architectures of the pack that the device records: a cubin for each, and PTX of the oldest
+// for all others.
+static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
+    spy_device *device = b->device;
+    spyi_text question = { NULL, 0, 0 }, made = { NULL, 0, 0 };
+    spyi_archive *pack = spyi_store_pack(device->ctx.pack);
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i <= device->pack_arch_count && status == SPY_OK; i++) {
+        spyi_profile profile = b->profile;
+        profile.portable = i == device->pack_arch_count;
+        profile.arch = device->pack_archs[profile.portable ? 0 : i];
+        spyi_text_clear(&made);
+        spyi_build_question(b, profile.arch, profile.portable, &question);
+        if (spyi_archive_get(pack, &question, &made)) { // another call has the same kernel
+            if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+            continue;
+        }
+        status = device->backend->compile(&device->ctx, device->base->compiler, &profile, &b->desc, &made,
+                                          &b->error);
+        if (status != SPY_OK) break;
+        if (!spyi_archive_put(pack, &question, &made)) status = SPY_ERROR_OUT_OF_MEMORY;
+        char line[40];
+        snprintf(line, sizeof line, "arch\tcu\t%s_%u", profile.portable ? "ptx" : "sm",
+                 (unsigned)profile.arch);
+        spyi_archive_note(pack, line, 1, made.size);
+        if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+    }
+    spyi_text_free(&question);
+    spyi_text_free(&made);
+    return status;
+}
+
 // Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
 // of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
 static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
     spy_device *device = b->device;
     const char *compiler = device->base->compiler;
-    spyi_store *store = device->backend->compile == spyi_compile_as_is ? NULL : device->ctx.store;
-    uint64_t stamp = compiler ? spyi_file_stamp(compiler) : 0;
+    bool as_is = device->backend->compile == spyi_compile_as_is;
+    spyi_store *store = as_is ? NULL : device->ctx.store;
+    uint64_t stamp = compiler ? spyi_library_stamp(compiler) : 0;
     spyi_text question = { NULL, 0, 0 };
+    if (device->ctx.pack && !as_is) {
+        if (!spyi_archive_is_recording(spyi_store_pack(device->ctx.pack))) return spyi_build_unpack(b, blob);
+        spy_status status = spyi_build_pack(b, blob);
+        if (status != SPY_OK || device->offline) return status;
+    }
     if (store) {
         spyi_text_add(&question, "%s\n%s\n%s\n", device->backend->name, device->base->limits.info.driver,
                       compiler ? compiler : "");

@@ -56,6 +56,7 @@ SPYI_FN void spyi_device_free(spy_device *device) {
     if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->dump_lock);
     spyi_store_close(ctx->store);
+    spyi_store_close(ctx->pack);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;

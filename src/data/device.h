@@ -6,8 +6,9 @@
 #include "data/tensor.h"
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
-#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
+#define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
 // Functions that tensors call on the module that their desc names; room `module` gives them to the device.
 typedef struct spyi_module_table {
@@ -25,6 +26,8 @@ typedef struct spyi_builds {
     spyi_build *left;    // list of these builds
     bool released;       // the device has been released: the last build that ends frees it
 } spyi_builds;
+
+#define SPYI_MOST_ARCHS 16
 
 struct spy_device {
     spyi_context ctx; // first member; itself begins with spyi_object
@@ -68,6 +71,13 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
+    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
+    // there is no GPU, and its kernels are not loaded (device/device.c).
+    uint32_t pack_archs[SPYI_MOST_ARCHS];
+    uint32_t pack_arch_count;
+    bool offline;
+    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
+    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
     const spyi_module_table *modules_of; // module/
@@ -87,6 +97,8 @@ struct spy_device {
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    struct spy_fusion *fusions;                  // fuse/
+    const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };

@@ -24,6 +24,7 @@ static bool spyi_stream_keep_type(spyi_stream *r, const spyi_type *type) {
 typedef struct spyi_type_text {
     uint32_t kind, scalar, rows, columns, field_count;
     uint64_t count, device_size, device_align, host_size;
+    bool from_tensor;
     char *name;
     const spyi_type *element;
     spyi_field *fields; // when reading, this struct owns the names
@@ -39,6 +40,7 @@ static void spyi_stream_type_fields(spyi_stream *r, spyi_type_text *t) {
     spyi_stream_u64(r, &t->device_size);
     spyi_stream_u64(r, &t->device_align);
     spyi_stream_u64(r, &t->host_size);
+    spyi_stream_bool(r, &t->from_tensor);
     spyi_stream_text(r, &t->name);
     spyi_stream_type(r, &t->element);
     spyi_stream_list(r, &t->field_count, SPYI_STREAM_MOST_FIELDS, &fields, sizeof *t->fields);
@@ -105,7 +107,9 @@ static const spyi_type *spyi_stream_make_type(spyi_stream *r, const spyi_type_te
     case SPYI_TYPE_STRUCT: return spyi_stream_make_struct(r, t);
     case SPYI_TYPE_OTHER:
         if (t->element) return spyi_type_holder(r->table, t->name, t->element);
-        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
+        if (t->field_count)
+            return (t->from_tensor ? spyi_type_built : spyi_type_opaque)(r->table, t->name, t->fields,
+                                                                         t->field_count);
         return spyi_type_other(r->table, t->name);
     }
     return NULL;
@@ -124,6 +128,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
         t.device_size = type->device_size;
         t.device_align = type->device_align;
         t.host_size = type->host_size;
+        t.from_tensor = type->from_tensor;
         t.name = (char *)(uintptr_t)type->name;
         t.element = type->element;
         t.fields = (spyi_field *)(uintptr_t)type->fields;

@@ -52,7 +52,8 @@ static bool spyi_type_same_text(const char *a, const char *b) {
 }
 
 static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+    if (a->kind != b->kind || a->field_count != b->field_count || a->from_tensor != b->from_tensor ||
+        !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
     if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
@@ -391,8 +392,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     return spyi_type_intern(types, &t);
 }
 
-const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
-                                  uint32_t count) {
+static const spyi_type *spyi_type_make_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                              uint32_t count, bool from_tensor) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
@@ -401,12 +402,23 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     t.host_align = t.device_align = 1;
     t.fields = copy;
     t.field_count = count;
+    t.from_tensor = from_tensor;
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, false);
+}
+
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, true);
 }
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,

@@ -42,6 +42,7 @@ struct spyi_type {
     // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
     size_t device_size, device_align;
     bool same_layout; // host and device bytes agree
+    bool from_tensor; // an opaque struct with [FromTensor]: a tensor is given for its first field
 };
 
 typedef struct spyi_types spyi_types;
@@ -81,6 +82,9 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);

@@ -12,8 +12,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
 }
 
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
-    free(parts->arguments[0]);
-    free(parts->arguments[1]);
+    for (size_t i = 0; i < sizeof parts->arguments / sizeof parts->arguments[0]; i++)
+        free(parts->arguments[i]);
 }
 
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
@@ -31,7 +31,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
-        if (parts->count < 2) {
+        if (parts->count < 3) {
             spyi_text text = { NULL, 0, 0 };
             spyi_text_add_n(&text, begin, (size_t)(c - begin));
             parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));

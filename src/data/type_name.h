@@ -11,8 +11,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 // "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // number of arguments, those beyond the second included
+    char *arguments[3];
+    uint32_t count; // number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);

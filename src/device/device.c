@@ -1,12 +1,15 @@
 // Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+#include "backend/null/null.h"
 #include "base/store.h"
 #include "call/prepare.h"
 #include "call/raster.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 #include "data/texture.h"
+#include "fuse/fuse.h"
 #include "list/list.h"
 #include "plan/cache.h"
+#include "plan/packs.h"
 
 typedef struct spyi_close_callback {
     void (*func)(spy_device *device, void *user_data);
@@ -32,6 +35,7 @@ static void spyi_run_close_callbacks(spy_device *device) {
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_run_close_callbacks(device);
+    spyi_pack_save_at_end(device);
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
@@ -53,6 +57,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
+    spyi_fusions_free_all(device);
     spyi_modules_free_all(device);
     spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
@@ -62,6 +67,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->compiler) spyi_compiler_destroy(device->compiler);
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
+    free(device->record_path);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
@@ -102,6 +108,22 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
+    } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
+        spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
+                             "makes packs and tells what is in them");
+    } else if (desc->record_pack && (desc->pack || desc->pack_data || desc->check_bounds)) {
+        spyi_text_add(error, "desc.record_pack is set together with %s",
+                      desc->check_bounds ? "check_bounds, whose kernels have an address of this process"
+                                         : "a pack");
+    } else if (desc->pack && desc->pack_data) {
+        spyi_text_add(error, "desc.pack and desc.pack_data are both set");
+    } else if (desc->pack_arch_count > SPYI_MOST_ARCHS || (desc->pack_arch_count && !desc->pack_archs)) {
+        spyi_text_add(error, "desc.pack_arch_count is %zu: expected at most %d, and pack_archs not NULL",
+                      desc->pack_arch_count, SPYI_MOST_ARCHS);
+    } else if (desc->record_pack && desc->offline && desc->backend &&
+               desc->backend->target == SPYI_TARGET_CUDA && !desc->pack_arch_count) {
+        spyi_text_add(error,
+                      "desc.pack_archs is empty: without a GPU, CUDA kernels need at least one architecture");
     } else if (!desc->backend) {
         spyi_text_add(error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
     } else {
@@ -110,16 +132,102 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// Opens the pack of the desc, or begins one. Without either, status is SPY_OK and *pack NULL.
+static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 };
+    const char *record = getenv("SLANGPY_RECORD_PACK");
+    bool given = desc->pack || desc->pack_data, records = desc->record_pack || (!given && record && *record);
+    *pack = NULL;
+    if (!given && !records) return SPY_OK;
+    if (desc->pack && !spyi_file_read(desc->pack, &file)) {
+        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", desc->pack, spyi_file_problem());
+        spyi_text_free(&file);
+        return SPY_ERROR_IO;
+    }
+    if (!given) {
+        *pack = spyi_archive_begin();
+        if (!*pack) spyi_text_add(error, "out of host memory");
+        return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_text why = { NULL, 0, 0 };
+    *pack = desc->pack ? spyi_archive_open(file.data, file.size, true, &why)
+                       : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
+    if (!*pack)
+        spyi_text_add(error, "%s cannot be used: %s", desc->pack ? desc->pack : "desc.pack_data",
+                      spyi_text_str(&why));
+    spyi_text_free(&why);
+    return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static int spyi_compare_archs(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// Gives a device that uses or records a pack the one profile that kernels of packs are made for, so that their texts
+// are the same everywhere. Of what it promises a device can lack the floating-point atomics only: a kernel that needs
+// them, or another feature, says so when it is loaded.
+static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error) {
+    spyi_profile *profile = &device->base->limits.profile;
+    bool cuda = profile->target == SPYI_TARGET_CUDA;
+    uint32_t block = cuda ? 4096 : 128;
+    if (profile->max_block_bytes < block || profile->max_group_size < 256 ||
+        profile->max_group_count < 65535) {
+        spyi_text_add(
+            error,
+            "packs need devices that take %u bytes of parameters, groups of 256 threads and 65535 groups; "
+            "this one takes %u, %u and %u",
+            block, profile->max_block_bytes, profile->max_group_size, profile->max_group_count);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    profile->max_block_bytes = block;
+    profile->max_group_size = 256;
+    profile->max_group_count = 65535;
+    profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
+    profile->names_formats = !cuda;
+    if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
+    qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
+    return SPY_OK;
+}
+
+// Makes the GPU of a device that has none: the null backend, with the limits of packs and the compiler of the backend
+// that the desc names.
+static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
+    spyi_null_desc null;
+    spy_device_desc plain = *desc;
+    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
+    memset(&null, 0, sizeof null);
+    null.target = desc->backend->target;
+    null.no_log = true;
+    null.max_block_bytes = cuda ? 4096 : 128;
+    null.max_bindings = cuda ? 64 : 32;
+    null.max_uniforms = 32;
+    null.prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
+    null.bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
+    plain.backend_desc = &null;
+    device->offline_backend = *spyi_null_backend();
+    device->offline_backend.compile = desc->backend->compile;
+    device->backend = &device->offline_backend;
+    return device->backend->create(&device->ctx, &plain, &device->gpu, error);
+}
+
 // Opens the device's store, unless nothing is to be kept.
 static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *desc) {
+    if (ctx->pack && !desc->cache_path) return NULL;
     const char *folder = desc->cache_path ? desc->cache_path : getenv("SLANGPY_CACHE");
     if (folder && (!*folder || strcmp(folder, "off") == 0)) return NULL;
     return spyi_store_open(ctx, folder, desc->cache_size_bytes ? desc->cache_size_bytes : (uint64_t)1 << 30);
 }
 
-static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
+static void spyi_device_init(spy_device *device, const spy_device_desc *desc, spyi_archive *pack) {
     spyi_context_init(&device->ctx, desc);
+    device->ctx.pack = pack ? spyi_store_of_pack(&device->ctx, pack) : NULL;
     device->ctx.store = spyi_device_store(&device->ctx, desc);
+    for (size_t i = 0; i < desc->pack_arch_count; i++) device->pack_archs[i] = desc->pack_archs[i];
+    device->pack_arch_count = (uint32_t)desc->pack_arch_count;
+    device->offline = desc->offline;
+    if (!desc->record_pack && pack && spyi_archive_is_recording(pack))
+        device->record_path = spyi_strdup(getenv("SLANGPY_RECORD_PACK"));
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
     spyi_atomic_store(&device->ctx.object.references, 1);
@@ -135,6 +243,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     spyi_samplers_attach(device);
     spyi_cursors_attach(device);
     spyi_modules_attach(device);
+    spyi_fusions_attach(device);
     spyi_calls_attach(device);
     spyi_lists_attach(device);
 }
@@ -144,6 +253,8 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
     device->base = (spyi_gpu_base *)device->gpu;
+    if (device->ctx.pack) status = spyi_device_pack_profile(device, error);
+    if (status != SPY_OK) return status;
     if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
     device->types = spyi_types_create(device->base->limits.profile.target);
     if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
@@ -176,17 +287,21 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     spyi_context_init(&setup, &plain);
     spy_device *device = NULL;
     spyi_text error = { NULL, 0, 0 };
+    spyi_archive *pack = NULL;
     spy_status status = spyi_check_device_desc(desc, &error);
+    if (status == SPY_OK) status = spyi_device_pack(desc, &pack, &error);
     if (status == SPY_OK) {
         device = (spy_device *)spyi_allocate(&setup, sizeof *device);
         if (!device) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
+            spyi_archive_close(pack);
         }
     }
     if (device) {
-        spyi_device_init(device, desc);
-        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        spyi_device_init(device, desc, pack);
+        status = desc->offline ? spyi_device_offline(device, desc, &error)
+                               : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {

@@ -17,6 +17,7 @@ typedef struct spyi_pieces {
     spyi_piece_op op;
     const char *sum;    // the sum's variable
     const char *scalar; // type of the sum's scalars
+    uint8_t combine;    // spyi_combine
     bool single;        // the sum is one scalar, not an array
     bool loops;         // the sum is long: nothing is unrolled
     bool open;          // the outermost loops begin at spy_from
@@ -29,6 +30,13 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
     spyi_text_add(p->out, "%s", indent);
+    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // of a reduction: values of one type
+        const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
+        bool into_sum = p->op == SPYI_PIECE_SUM;
+        const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type, value);
+        return;
+    }
     switch (p->op) {
     case SPYI_PIECE_ADD:
         if (to_type == from_type && to_type->scalar != SPY_DTYPE_FLOAT16)
@@ -126,6 +134,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
     p.out = &s->body;
     p.op = op;
+    p.combine = s->bound->combine;
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;

@@ -30,6 +30,11 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
+// Returns the function that puts two values of a reduction together; NULL: they are added.
+static const char *spyi_combine_name(const spyi_bound *b) {
+    return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
+}
+
 // Writes an assignment to each scalar of leaf `i`'s sum. `format` is its right side, where %s is the scalar
 // and spy_p its index.
 static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
@@ -82,8 +87,11 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         for (uint32_t i = 0; i < b->leaf_count; i++) {
             if (!spyi_is_summed(s, i)) continue;
             spyi_text format = { NULL, 0, 0 };
-            spyi_text_add(&format, "%%s + ");
+            const char *name = spyi_combine_name(b);
+            if (name) spyi_text_add(&format, "%s(%%s, ", name);
+            else spyi_text_add(&format, "%%s + ");
             spyi_left_place(s, i, "spy_j", &format);
+            if (name) spyi_text_add(&format, ")");
             spyi_each_sum(s, i, spyi_text_str(&format), "    ");
             spyi_text_free(&format);
         }
@@ -154,8 +162,11 @@ static void spyi_sums_body(spyi_emit_state *s) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar =
             n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
+        const char *nothing = b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
-        else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
+        else if (n) spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
+        if (n > 1 && b->combine)
+            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n, s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }
@@ -169,8 +180,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
                           team, side, key->inner ? "true" : "false");
             continue;
         }
-        snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
-                 team);
+        const char *combine = spyi_combine_name(b);
+        snprintf(format, sizeof format, "spyi_team_%s(%%s, spy_r, spy_r * %u + spy_n, %u, %u)",
+                 combine ? combine : "sum", side, side, team);
         spyi_each_sum(s, i, format, "    ");
     }
     spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi_block._sums)\n    {\n");

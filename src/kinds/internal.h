@@ -48,6 +48,7 @@ SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.
 // Returns false when it is none of them.
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c

@@ -30,6 +30,9 @@ SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
+// node.c
+SPYI_FN const spyi_value_kind *spyi_node_kind_of(void); // a value of a graph, which no call takes
+
 // system.c
 // Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);

@@ -6,6 +6,7 @@ static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
     spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
     spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+    spyi_weights_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -79,7 +80,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,          spyi_readback_kind_of,
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
         spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
-        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of, spyi_weights_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();

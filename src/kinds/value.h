@@ -14,8 +14,10 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
+    bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool inherited;       // its mapping is that of the struct or pair that it is a part of
+    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0: none
     uint32_t child_count; // of a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.

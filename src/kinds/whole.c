@@ -116,7 +116,7 @@ static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,
                                                   spyi_whole_type_name,
                                                   NULL,
                                                   NULL };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_DIFF,
                                               SPYI_FIELD_KIND,
                                               SPYI_AGAIN_NEVER,
                                               NULL,

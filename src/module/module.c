@@ -1,4 +1,5 @@
 // Modules and functions: what a user loads and finds by name.
+#include "base/store.h"
 #include "module/module.h"
 
 #include "slang/embed.h"
@@ -80,10 +81,17 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         module->functions = function->next;
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
+        free(function->declared);
         free(function->name);
         spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
+    if (module->fused) {
+        spyi_text_free(&module->fused->text);
+        spyi_text_free(&module->fused->no_derivative);
+        spyi_text_free(&module->fused->summary);
+        free(module->fused);
+    }
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -101,7 +109,8 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    if (!desc->path && !desc->source && !desc->precompiled)
+    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack has modules by their names
+    if (!desc->path && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
@@ -131,76 +140,79 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error) {
+    spyi_context *ctx = &device->ctx;
+    uint32_t failed = spyi_failed_allocations();
+    size_t n = desc->link_count;
+    *out = NULL;
+    spy_module *module = (spy_module *)spyi_allocate(ctx, sizeof *module);
+    if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
+    spyi_unit **link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
+    if (!module || (n && !module->link) || !link) {
+        if (module) spyi_free(ctx, module->link, n * sizeof *module->link);
+        spyi_free(ctx, module, sizeof *module);
+        free(link);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < desc->link_count; i++) {
+        module->link[i] = desc->link[i];
+        link[i] = desc->link[i]->unit;
+        spyi_atomic_add(&desc->link[i]->object.references, 1);
+    }
+    module->link_count = desc->link_count;
+    module->object.kind = (uint32_t)SPYI_KIND_MODULE;
+    module->object.device = device;
+    spyi_atomic_store(&module->object.references, 1);
+    module->strict_broadcasting = desc->strict_broadcasting;
+    module->zero_missing = desc->zero_missing;
+    spyi_unit_desc unit;
+    memset(&unit, 0, sizeof unit);
+    unit.path = desc->path;
+    unit.source = desc->source;
+    unit.source_size = desc->source_size_bytes;
+    unit.precompiled = desc->precompiled;
+    unit.precompiled_size = desc->precompiled_size_bytes;
+    unit.name = desc->name;
+    unit.include_paths = desc->include_paths;
+    unit.include_path_count = desc->include_path_count;
+    unit.defines = desc->defines;
+    unit.define_count = desc->define_count;
+    unit.link = link;
+    unit.link_count = desc->link_count;
+    unit.conformances = desc->conformances;
+    unit.conformance_count = desc->conformance_count;
+    unit.trusted = desc->trust_precompiled;
+    unit.options = desc->options;
+    spyi_outside outside;
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
+    spyi_step_out(device, &outside, NULL);
+    spy_status status = spyi_unit_load(device->compiler, &unit, &module->unit, error);
+    if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+    spyi_step_in(device, &outside);
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
+    // The list is newest first: a module stands before those that it links.
+    module->next = device->modules;
+    if (module->next) module->next->previous = module;
+    device->modules = module;
+    status = spyi_check_allocations(failed, status, error);
+    free(link);
+    if (status != SPY_OK) spyi_module_free(module);
+    else *out = module;
+    return status;
+}
+
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     const char *function = "spy_load_module";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
-    spyi_unit **link = NULL;
-    uint32_t failed = spyi_failed_allocations();
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_module_desc(device, function, desc);
-    if (status == SPY_OK) {
-        size_t n = desc->link_count;
-        module = (spy_module *)spyi_allocate(ctx, sizeof *module);
-        if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
-        if (!module || (n && !module->link) || !link) {
-            spyi_free(ctx, module, sizeof *module);
-            module = NULL;
-            status = spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        }
+    if (spyi_check_module_desc(device, function, desc) == SPY_OK) {
+        spyi_text error = { NULL, 0, 0 };
+        spy_status status = spyi_module_load(device, desc, &module, &error);
+        if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(&error));
+        spyi_text_free(&error);
     }
-    if (status == SPY_OK) {
-        for (size_t i = 0; i < desc->link_count; i++) {
-            module->link[i] = desc->link[i];
-            link[i] = desc->link[i]->unit;
-            spyi_atomic_add(&desc->link[i]->object.references, 1);
-        }
-        module->link_count = desc->link_count;
-        module->object.kind = (uint32_t)SPYI_KIND_MODULE;
-        module->object.device = device;
-        spyi_atomic_store(&module->object.references, 1);
-        module->strict_broadcasting = desc->strict_broadcasting;
-        module->zero_missing = desc->zero_missing;
-        spyi_unit_desc unit;
-        memset(&unit, 0, sizeof unit);
-        unit.path = desc->path;
-        unit.source = desc->source;
-        unit.source_size = desc->source_size_bytes;
-        unit.precompiled = desc->precompiled;
-        unit.precompiled_size = desc->precompiled_size_bytes;
-        unit.name = desc->name;
-        unit.include_paths = desc->include_paths;
-        unit.include_path_count = desc->include_path_count;
-        unit.defines = desc->defines;
-        unit.define_count = desc->define_count;
-        unit.link = link;
-        unit.link_count = desc->link_count;
-        unit.conformances = desc->conformances;
-        unit.conformance_count = desc->conformance_count;
-        unit.trusted = desc->trust_precompiled;
-        unit.options = desc->options;
-        spyi_outside outside;
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
-        spyi_step_out(device, &outside, NULL);
-        status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
-        if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
-        spyi_step_in(device, &outside);
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
-        // The list is newest first: a module stands before those that it links.
-        module->next = device->modules;
-        if (module->next) module->next->previous = module;
-        device->modules = module;
-        status = spyi_check_allocations(failed, status, &error);
-        if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-            spyi_module_free(module);
-            module = NULL;
-        }
-    }
-    spyi_text_free(&error);
-    free(link);
     spyi_leave(device);
     return module;
 }
@@ -302,15 +314,17 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     return size;
 }
 
-static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+static spy_function *spyi_known_function(const spy_module *module, const char *name,
+                                         const spyi_declared *declared) {
     spy_function *f = module->functions;
-    while (f && strcmp(f->name, name) != 0) f = f->next;
+    while (f && (strcmp(f->name, name) != 0 || !spyi_declared_equal(f->declared, declared))) f = f->next;
     return f;
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
 // thread. NULL: the error has been reported under `function`.
-static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
+                                           const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
@@ -347,7 +361,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "function, before its struct if it is a method, and before the fields and types that calls "
             "use",
             function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) ==
+    } else if ((found = spyi_known_function(module, name, declared)) ==
                NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
@@ -361,6 +375,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             found->object.device = device;
             found->module = module;
             found->name = copy;
+            found->declared = declared;
             found->id = ++device->next_function_id;
             found->overloads = overloads;
             found->next = module->functions;
@@ -373,6 +388,16 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     return found;
 }
 
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    if (!found) return spyi_look_up_function(module, name, declared, function);
+    if (found->overloads.count) return found;
+    spyi_fail(&module->object.device->ctx, SPY_ERROR_NOT_FOUND,
+              "%s: module '%s' was reloaded and has no function '%s' any more", function, module->name, name);
+    return NULL;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -383,14 +408,7 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name);
-    }
-    if (found && found->overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
-                  function, module->name, name);
-        found = NULL;
-    } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, function);
+        found = spyi_function_of(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;

@@ -3,10 +3,24 @@
 #ifndef SPYI_MODULE_H
 #define SPYI_MODULE_H
 
+#include "api/fuse.h"
 #include "compiler/compiler.h"
 #include "data/device.h"
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+
+// What a module keeps that fusion has made (room fuse).
+typedef struct spyi_fused {
+    spyi_text text;          // its Slang text
+    spyi_text no_derivative; // why its function has no derivative; empty: it has one
+    spyi_text summary;       // what was fused, for spy_explain_call()
+    spy_fuse_reduction reduction; // of the function `whole`; the others are those that the library calls for it
+    spy_dims dims;           // dimensions that the reduction removes; none: all of them
+    const spyi_type *type;   // of the reduced value
+    // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
+    // their gradients. NULL without a reduction; `seeded` also without a derivative.
+    spy_function *element, *total, *seeded;
+} spyi_fused;
 
 struct spy_module {
     spyi_object object;
@@ -23,20 +37,37 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh; // the new code of the reload in progress
+    spyi_fused *fused; // NULL: the module is a user's
     uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
 
 #define SPYI_RECENT_PLANS 4
 
+// What spy_declare() has set for one parameter.
+typedef struct spyi_declaration {
+    const char *name;  // NULL: by position
+    uint32_t position; // among the arguments without a name
+    const char *type;  // as in spy_arg; NULL: none
+    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    int8_t map[SPY_MAX_RANK];
+} spyi_declaration;
+
+typedef struct spyi_declared { // one allocation with all that it points to
+    spyi_declaration *items;
+    uint32_t count;
+} spyi_declared;
+
 struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
+    spyi_declared *declared;  // NULL: found by spy_find_function()
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
+    bool reduces; // it ends in a reduction, whose calls room fuse makes
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -94,12 +125,28 @@ SPYI_FN void spyi_module_free(spy_module *module);
 // Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
+// Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
+// device.
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
+
+// Returns the module's function with this name and these declarations (NULL: none), which it takes over when
+// it makes the function. NULL: the error has been reported under `function`.
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function);
+
+// >>declared.c
+// Returns what is declared for the argument of this name, or with none for that of this position among those
+// without a name; NULL: nothing.
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position);
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine

@@ -36,6 +36,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     free(plan->variants);
     spyi_bound_free(&plan->bound);
     free(plan->repeated_options);
+    free(plan->absent);
     free(plan->key);
     free(plan->redirect);
     free(plan);

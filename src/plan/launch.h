@@ -44,6 +44,7 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
+    bool plain;                // of the plain variant of a pack, for all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
     uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
     uint32_t thread_groups[3]; // groups before folding

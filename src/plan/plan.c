@@ -1,6 +1,7 @@
 // Finds the plan of a call in the cache, or makes it (binds arguments and checks globals) and puts it there.
 // A call that makes a plan leaves the device, and other calls use the device meanwhile.
 #include "plan/cache.h"
+#include "plan/packs.h"
 #include "plan/recipe.h"
 
 // >>calls that leave the device
@@ -258,9 +259,13 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return spyi_plan_get(function, values, plan, error);
     }
     spyi_plan *made = NULL;
+    uint32_t lacks =
+        spyi_compiler_lacks(device->compiler); // another thread's may be counted: then its text is too broad
     bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);
+    if (status != SPY_OK && spyi_is_packed(device) && spyi_compiler_lacks(device->compiler) != lacks)
+        status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (left && !made->bound.sizes) { // a prepared call may have added the plan meanwhile
         *plan = spyi_cache_find(device, function, values);

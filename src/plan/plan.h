@@ -85,6 +85,13 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
+    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
+    // which walks memory of any strides (call/launch.h).
+    uint64_t *absent;
+    uint32_t absent_count;
+    bool plain_sums; // all launches that sum gradients run the plain variant
+    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    uint64_t plain_of;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
@@ -157,6 +164,12 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 // variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
+
+// Returns whether a launch with this key runs the plain variant: the pack lacks its own, or the plain one is to be made.
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key);
+// Remembers that the device's pack lacks the variant. Returns false when there is no pack, when that was known, or when
+// memory ran out.
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
 // memory_access.c
 // Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of

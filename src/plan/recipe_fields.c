@@ -154,6 +154,7 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
     spyi_stream_u32(r, &o->count_rank);
     o->mode = (spy_call_mode)spyi_stream_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_stream_bool(r, &o->deterministic);
+    spyi_stream_u32(r, &o->shared_bytes);
     (void)spyi_stream_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
 }
@@ -184,6 +185,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_stream_bool(r, &b->grads_inside[1]);
     spyi_stream_bool(r, &b->names_diff);
     spyi_stream_bool(r, &b->notes_textures);
+    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_MAX + 1);
     spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
     if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;

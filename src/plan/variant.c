@@ -2,6 +2,7 @@
 // miss.
 #include "data/gpu_print.h"
 #include "plan/cache.h"
+#include "plan/packs.h"
 
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
     size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
@@ -98,6 +99,7 @@ static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry
     for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     out->block_size = e->block_size;
     out->block_by_address = e->block_by_address;
+    out->shared_bytes = plan->bound.options.shared_bytes;
 }
 
 // Makes a variant without a kernel: its text, and its pack program unless it is a shader.
@@ -283,6 +285,22 @@ static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *v
     return status;
 }
 
+// Checks that the device has what SPIR-V of a pack, which was made for any device, declares to need.
+static spy_status spyi_variant_features(const spy_device *device, const spyi_code *code, spyi_text *error) {
+    uint32_t missing = spyi_code_features(code) & ~device->base->limits.info.features;
+    static const char *const names[] = { "float16", "float64",   "int8",
+                                         "int16",   "int64",     "atomic additions of float32",
+                                         NULL,      "subgroups", "pointers" };
+    if (spyi_rules_of(device->base->limits.profile.target)->is_text) return SPY_OK;
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((missing >> i & 1) && names[i]) {
+            spyi_text_add(error, "its kernel needs %s, which this device, '%s', does not have", names[i],
+                          device->base->limits.info.name);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
@@ -322,6 +340,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
+    if (status == SPY_OK && spyi_is_recording(device)) // of text, what it is compiled to is counted
+        spyi_pack_note_kernel(function, values,
+                              spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
+    if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
@@ -397,6 +419,39 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     return SPY_OK;
 }
 
+// >>variants of packs
+
+static uint64_t spyi_variant_key_hash(const spyi_variant_key *key) {
+    return spyi_hash(key, offsetof(spyi_variant_key, walk) + key->walk_count, 0);
+}
+
+static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
+    for (uint32_t i = 0; i < plan->absent_count; i++)
+        if (plan->absent[i] == hash) return true;
+    return false;
+}
+
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
+    if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
+    uint64_t hash = spyi_variant_key_hash(key);
+    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+}
+
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
+    uint64_t hash = spyi_variant_key_hash(key);
+    if (!spyi_is_packed(plan->function->object.device) || spyi_plan_lacks(plan, hash)) return false;
+    if (key->finishes) { // the dispatch before it must not leave parts of sums: it is to be a plain one, too
+        bool known = plan->plain_sums;
+        plan->plain_sums = true;
+        return !known;
+    }
+    uint64_t *grown = (uint64_t *)spyi_realloc(plan->absent, (plan->absent_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    plan->absent = grown;
+    plan->absent[plan->absent_count++] = hash;
+    return true;
+}
+
 // >>finding, or else making
 
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
@@ -407,6 +462,11 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
+    bool records = spyi_is_recording(device), plain = records && plan->launch->plain;
+    if (plain) {
+        plan->plain_of = 0; // the call goes on with its own variant
+        *left = true;
+    }
     if (*variant) return SPY_OK;
     if (plan->generation != function->module->generation) return SPY_ERROR_NOT_READY;
     spy_status status = spyi_variant_share(plan, &key, values, variant, error);
@@ -424,7 +484,20 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
+    if (status != SPY_OK &&
+        (plain || (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &key)))) {
+        spyi_text_free(error); // the launch is computed anew, for another variant
+        *left = true;
+        return SPY_OK;
+    }
+    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
+        status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
+    if (records && !plain && !values->threads &&
+        !key.finishes) { // for the pack, the call makes the plain variant, too
+        plan->plain_of = spyi_variant_key_hash(&key);
+        *left = true;
+    }
     if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile
         spyi_variant_free(device, *variant);
         *variant = spyi_variant_find(plan, &key);

@@ -49,6 +49,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     &spyi_vk_images,
     &spyi_vk_raster_functions,
+    SPYI_TARGET_SPIRV,
 };
 // clang-format on
 

@@ -270,6 +270,19 @@ static void spyi_vk_pipeline_question(const spyi_vk_gpu *gpu, spyi_text *out) {
     spyi_text_add(out, "VkPipelineCache\n%s\n%s", gpu->adapter.info.name, gpu->adapter.info.driver);
 }
 
+// Writes the pipeline cache of `size` bytes to the store.
+static void spyi_vk_store_pipelines(spyi_vk_gpu *gpu, const spyi_text *question, size_t size) {
+    spyi_text data = { NULL, 0, 0 };
+    if (!gpu->base.ctx->store || size > SPYI_VK_MOST_PIPELINE_BYTES) return;
+    data.data = (char *)spyi_malloc(size);
+    data.size = size;
+    if (data.data &&
+        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &data.size, data.data) == VK_SUCCESS)
+        spyi_store_put(gpu->base.ctx->store, question, &data);
+    free(data.data);
+}
+
+// The first start writes an empty cache at once, so that later starts find as many files as it had.
 static VkResult spyi_vk_make_pipeline_cache(spyi_vk_gpu *gpu) {
     VkPipelineCacheCreateInfo info;
     spyi_text question = { NULL, 0, 0 }, kept = { NULL, 0, 0 };
@@ -282,26 +295,22 @@ static VkResult spyi_vk_make_pipeline_cache(spyi_vk_gpu *gpu) {
     VkResult result = gpu->vk.vkCreatePipelineCache(gpu->device, &info, NULL, &gpu->pipeline_cache);
     if (result == VK_SUCCESS)
         (void)gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &gpu->pipeline_bytes, NULL);
+    if (result == VK_SUCCESS && kept.size == 0) spyi_vk_store_pipelines(gpu, &question, gpu->pipeline_bytes);
     spyi_text_free(&question);
     spyi_text_free(&kept);
     return result;
 }
 
 static void spyi_vk_keep_pipeline_cache(spyi_vk_gpu *gpu) {
-    spyi_text question = { NULL, 0, 0 }, data = { NULL, 0, 0 };
+    spyi_text question = { NULL, 0, 0 };
     size_t size = 0;
-    if (!gpu->base.ctx->store || gpu->pipeline_cache == VK_NULL_HANDLE ||
+    if (gpu->pipeline_cache == VK_NULL_HANDLE ||
         gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &size, NULL) != VK_SUCCESS ||
-        size == gpu->pipeline_bytes || size > SPYI_VK_MOST_PIPELINE_BYTES)
+        size == gpu->pipeline_bytes)
         return;
-    data.data = (char *)spyi_malloc(size);
-    data.size = size;
     spyi_vk_pipeline_question(gpu, &question);
-    if (data.data &&
-        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &data.size, data.data) == VK_SUCCESS)
-        spyi_store_put(gpu->base.ctx->store, &question, &data);
+    spyi_vk_store_pipelines(gpu, &question, size);
     spyi_text_free(&question);
-    free(data.data);
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {

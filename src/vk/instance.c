@@ -242,14 +242,29 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     return SPY_OK;
 }
 
+// The first instance of the process, which stays with its loader when its device is released. The loader unloads the
+// drivers with the last instance, and NVIDIA's driver (580.159) cannot be loaded for the 30th time: its libraries
+// leave something behind in the process each time.
+static VkInstance spyi_vk_kept_instance;
+
+// Returns whether the instance stays.
+static bool spyi_vk_keep_instance(const spyi_vk_instance *instance) {
+    spyi_global_lock();
+    bool keep = spyi_vk_kept_instance == VK_NULL_HANDLE;
+    if (keep) spyi_vk_kept_instance = instance->handle;
+    spyi_global_unlock();
+    return keep;
+}
+
 SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
+    bool keeps = instance->owned && spyi_vk_keep_instance(instance);
     if (instance->get_proc == NULL) return;
     if (instance->messenger != VK_NULL_HANDLE)
         instance->destroy_messenger(instance->handle, instance->messenger, NULL);
-    if (instance->owned && instance->DestroyInstance != NULL)
+    if (instance->owned && !keeps && instance->DestroyInstance != NULL)
         instance->DestroyInstance(instance->handle, NULL);
     spyi_mutex_destroy(&instance->message_lock);
-    if (instance->library != NULL) spyi_library_close(instance->library);
+    if (instance->library != NULL && !keeps) spyi_library_close(instance->library);
     SPYI_VK_ZERO(*instance);
 }
 

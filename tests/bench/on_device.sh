@@ -8,6 +8,9 @@
 # SANITIZER=memcheck (racecheck, initcheck, synccheck; BACKEND=cuda): each test runs under that tool of compute-sanitizer, and
 # fails if it finds anything. Tests provoke errors of the driver on purpose: those are not counted. One more line a test.
 #
+# PICTURES=1: also bench/pictures (texels and draws beside the bare device; pictures.json). PYTHON_TESTS="test_a.py test_b.py":
+# also these of python/tests, by pytest. COMPILE=0: with the programs that an earlier call on this machine compiled.
+#
 # Environment: LIMIT; TEST_SECONDS for all tests together (170; 0: none), JOBS of them at a time (1); SPY_TEST_SIZE (normal)
 # and SPY_TEST_SEED for the tests; SANITIZER_ARGS, instead of those below; BENCH_ARGS for tests/bench/run, BENCH=0 for none; CC.
 set -uo pipefail
@@ -133,6 +136,17 @@ run_tests() {
     done >"$OUT/tests.txt"
 }
 
+# Several processes at a time where pytest can.
+run_python_tests() {
+    local flags=(-q -p no:cacheprovider) name paths=()
+    for name in $PYTHON_TESTS; do paths+=("python/tests/$name"); done
+    if python3 -c 'import xdist' 2>/dev/null; then flags+=(-n 8); fi
+    if [ "$backend" = cuda ]; then export SLANGPY_DEVICE_TYPE_OVERRIDE=cuda; fi
+    PYTHONPATH=$top/python SLANGPY_CACHE=off timeout -k 5 "${PYTHON_SECONDS:-90}" python3 -m pytest "${flags[@]}" "${paths[@]}" \
+        >"$OUT/python.txt" 2>&1 || echo "FAILED   python tests: exit status $?"
+    grep -E '^(FAILED|ERROR)|passed|failed' "$OUT/python.txt" | head -60
+}
+
 main() {
     say "machine"
     nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
@@ -154,7 +168,7 @@ main() {
         export SLANGPY_RIVAL=$work/rival
     fi
     say "compile"
-    if ! compile_all; then
+    if [ "${COMPILE:-1}" = 1 ] && ! compile_all; then
         echo "nothing to run"
         return 1
     fi
@@ -171,6 +185,14 @@ main() {
     export SPY_TEST_SIZE=${SPY_TEST_SIZE:-normal} XDG_CACHE_HOME=$work/cache SPIRV_VAL=$carry/bin/spirv-val
     if [ "$test_seconds" -gt 0 ]; then
         run_tests
+    fi
+    if [ "${PICTURES:-0}" = 1 ]; then
+        say "pictures"
+        timeout -k 5 60 "$work/bench/pictures" --backend "$backend" --json "$OUT/pictures.json" || echo "FAILED   pictures: exit status $?"
+    fi
+    if [ -n "${PYTHON_TESTS:-}" ]; then
+        say "python"
+        run_python_tests
     fi
     if [ "${BENCH:-1}" = 1 ]; then
         say "bench"

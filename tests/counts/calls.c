@@ -27,7 +27,7 @@ enum { WARM = 300, COUNT = 200, OUTPUTS = 4, FLOATS = 256 };
 
 typedef struct world {
     spy_device *device;
-    spy_function *add, *add8, *poly, *scaled;
+    spy_function *add, *add8, *poly, *scaled, *declared;
     spy_tensor *in[8], *out[OUTPUTS], *graded[2], *one, *row, *column, *table, *long_in, *long_out,
         *slices[OUTPUTS], *odd[OUTPUTS];
     spy_prepared *prepared, *prepared_group;
@@ -44,6 +44,13 @@ static void row_same(world *w, size_t i) {
 }
 static void row_rotating(world *w, size_t i) {
     w->failed += spy_call(w->add, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS])) != SPY_OK;
+}
+static void row_declared(world *w, size_t i) {
+    w->failed += spy_call(w->declared, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS])) != SPY_OK;
+}
+static void row_at_the_argument(world *w, size_t i) {
+    w->failed += spy_call(w->add, SPY_ARGS(spy_vdim(spy_arg_tensor("a", w->in[0]), 1), spy_vcast(spy_arg_tensor("b", w->in[1]), "float"),
+                                           spy_arg_tensor("_result", w->out[i % OUTPUTS]))) != SPY_OK;
 }
 static void row_eight(world *w, size_t i) {
     w->failed += spy_call(w->add8, SPY_ARGS(spy_arg_tensor("a", w->in[0]), spy_arg_tensor("b", w->in[1]),
@@ -164,6 +171,7 @@ int main(int argc, char **argv) {
     md.source = source;
     spy_module *m = w.device ? spy_load_module(w.device, &md) : NULL;
     w.add = m ? spy_find_function(m, "add") : NULL;
+    w.declared = w.add ? spy_declare(w.add, SPY_ARGS(spy_vdim(spy_arg_any("a"), 1), spy_vcast(spy_arg_any("b"), "float"))) : NULL;
     w.add8 = m ? spy_find_function(m, "add8") : NULL;
     w.poly = m ? spy_find_function(m, "poly") : NULL;
     md.name = "count_globals";
@@ -199,6 +207,8 @@ int main(int argc, char **argv) {
         if (argc == 1 || strcmp(argv[i], #name) == 0) measure(&w, #name, row_##name)
     ROW(same);
     ROW(rotating);
+    ROW(declared);
+    ROW(at_the_argument);
     ROW(eight);
     ROW(prepared);
     ROW(chain);

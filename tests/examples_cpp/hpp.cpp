@@ -117,10 +117,10 @@ static void arguments(const spy::module &mod) {
     // mapping, casts, arguments of C
     std::vector<float> table(6);
     auto place = spy::array(table.data(), SPY_SHAPE(2, 3));
-    CHECK(add(spy::map(std::vector<float>{ 1, 2 }, { 0 }),
-              spy::map(spy::arg("b", spy::array(&v[0], 3)), { 1 }), spy::out("_result", place)) == SPY_OK);
+    CHECK(add(spy::vmap(std::vector<float>{ 1, 2 }, { 0 }),
+              spy::vmap(spy::arg("b", spy::array(&v[0], 3)), { 1 }), spy::out("_result", place)) == SPY_OK);
     CHECK(table[0] == 2 && table[2] == 3 && table[5] == 4);
-    CHECK(size(spy::cast(many, "float3"), spy::out("_result", plain)) == SPY_OK && near(plain[0], 3));
+    CHECK(size(spy::vcast(many, "float3"), spy::out("_result", plain)) == SPY_OK && near(plain[0], 3));
     CHECK(add(spy_arg_range("a", 0, 6, 1), spy::arg("b", 1), spy::out("_result", table)) == SPY_OK &&
           table[5] == 6);
 }

@@ -284,13 +284,13 @@ static spy_arg pick_arg(world *w, const char *name, int depth) {
         return spy_arg_struct(name, pick_fields(w, depth));
     case 26: return spy_arg_diff_pair(name, pick_fields(w, depth));
     case 27:
-    case 28: return spy_cast(pick_arg(w, name, depth + 1), once_in(w, 20) ? NULL : pick_type(w));
+    case 28: return spy_vcast(pick_arg(w, name, depth + 1), once_in(w, 20) ? NULL : pick_type(w));
     case 29:
     case 30:
         memset(&dims, 0, sizeof dims);
         dims.count = R(w, once_in(w, 20) ? 20 : 4);
         for (int k = 0; k < 8; k++) dims.dims[k] = (int32_t)R(w, 5) - (once_in(w, 10) ? 100 : 0);
-        return spy_map(pick_arg(w, name, depth + 1), dims);
+        return spy_vmap(pick_arg(w, name, depth + 1), dims);
     case 31: return spy_map_value(pick_arg(w, name, depth + 1));
     case 32: return spy_arg_texture(name, R(w, 4) ? w->texture : (spy_texture *)(void *)pick_tensor(w));
     case 33: return spy_arg_sampler(name, R(w, 4) ? w->sampler : (spy_sampler *)(void *)pick_tensor(w));

@@ -123,6 +123,9 @@ static inline bool gpu_is_cuda(void) {
     return gpu_other_backend != NULL || (backend && strcmp(backend, "cuda") == 0);
 }
 
+// The kernels of CUDA are compiled only (tests/cuda/compile_only.c), by a backend that passes no textures to them.
+static inline bool gpu_has_textures(void) { return gpu_other_backend == NULL; }
+
 static inline spy_device_desc gpu_desc(void) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);

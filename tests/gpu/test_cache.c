@@ -125,7 +125,7 @@ static void run(const char *path, const spy_compile_options *options, results *r
     take(r, o);
     o = floats(NULL, false);
     OK(spy_call(function(m, "any"),
-                SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", k))), "Twice"),
+                SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", k))), "Twice"),
                          spy_arg_tensor("x", a), spy_arg_tensor("_result", o))));
     take(r, o);
     o = floats(NULL, true);

@@ -534,7 +534,7 @@ static void test_overloads(void **state) {
     assert_int_equal(n, 1);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_f32(NULL, 1), spy_out_i32("_result", &n))));
     assert_int_equal(n, 2);
-    OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, v, 3), "float3"), spy_out_i32("_result", &n))));
+    OK(spy_call(fn("which"), SPY_ARGS(spy_vcast(spy_arg_f32n(NULL, v, 3), "float3"), spy_out_i32("_result", &n))));
     assert_int_equal(n, 3);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_i32(NULL, 1), spy_arg_i32(NULL, 1), spy_out_i32("_result", &n))));
     assert_int_equal(n, 4);
@@ -549,7 +549,7 @@ static void test_overloads(void **state) {
     OK(spy_tensor_read(out, got, 8));
     assert_true(got[0] == 2 && got[1] == 2);
     spy_tensor *t3 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), NULL);
-    OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_tensor(NULL, t3), "float3"), spy_arg_tensor("_result", out))));
+    OK(spy_call(fn("which"), SPY_ARGS(spy_vcast(spy_arg_tensor(NULL, t3), "float3"), spy_arg_tensor("_result", out))));
     OK(spy_tensor_read(out, got, 8));
     assert_true(got[0] == 3 && got[1] == 3);
     clean();
@@ -592,12 +592,12 @@ static void test_generics(void **state) {
         spy_release_tensor(out);
     }
     // Interfaces need a type by name.
-    OK(spy_call(fn("area_of"), SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("r", 2))), "Circle"), spy_out_f32("_result", &f))));
+    OK(spy_call(fn("area_of"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("r", 2))), "Circle"), spy_out_f32("_result", &f))));
     assert_true(f == 12);
-    OK(spy_call(fn("area_of"), SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("w", 2), spy_arg_f32("h", 5))), "Box"), spy_out_f32("_result", &f))));
+    OK(spy_call(fn("area_of"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("w", 2), spy_arg_f32("h", 5))), "Box"), spy_out_f32("_result", &f))));
     assert_true(f == 10);
     spy_tensor *out = ramp(3, 0), *h = ramp(3, 1);
-    OK(spy_call(fn("area_generic"), SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("w", 2), spy_arg_tensor("h", h))), "Box"), spy_arg_f32("f", 10),
+    OK(spy_call(fn("area_generic"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("w", 2), spy_arg_tensor("h", h))), "Box"), spy_arg_f32("f", 10),
                                              spy_arg_tensor("_result", out))));
     FLOATS(out, 20, 40, 60);
     spy_tensor *boxes = typed("Box", SPY_SHAPE(2), v);
@@ -698,24 +698,24 @@ static void test_broadcast(void **state) {
     spy_release_tensor(out);
     // Outer product: a's dimension is kernel dimension 0, b's is 1.
     spy_tensor *a = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2), col);
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)), spy_map(spy_arg_tensor("b", r), SPY_DIMS(1)), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", a), SPY_DIMS(0)), spy_vmap(spy_arg_tensor("b", r), SPY_DIMS(1)), spy_out_tensor("_result", &out))));
     FLOATS(out, 9, 8, 7, 19, 18, 17);
     spy_release_tensor(out);
     // The other way round: shape (3, 2), row-major.
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_map(spy_arg_tensor("a", a), SPY_DIMS(1)), spy_map(spy_arg_tensor("b", r), SPY_DIMS(0)), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", a), SPY_DIMS(1)), spy_vmap(spy_arg_tensor("b", r), SPY_DIMS(0)), spy_out_tensor("_result", &out))));
     FLOATS(out, 9, 19, 8, 18, 7, 17);
     spy_release_tensor(out);
     // A map that transposes, and one for the output: out[i][j] = m[j][i].
     const float m[6] = { 0, 1, 2, 3, 4, 5 };
     spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m),
                *o = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3, 2), NULL);
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_map(spy_arg_tensor("a", t), SPY_DIMS(1, 0)), spy_arg_f32("b", 0), spy_arg_tensor("_result", o))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", t), SPY_DIMS(1, 0)), spy_arg_f32("b", 0), spy_arg_tensor("_result", o))));
     FLOATS(o, 0, 3, 1, 4, 2, 5);
     spy_tensor *o2 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3, 2), NULL);
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", t), spy_arg_f32("b", 0), spy_map(spy_arg_tensor("_result", o2), SPY_DIMS(1, 0)))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", t), spy_arg_f32("b", 0), spy_vmap(spy_arg_tensor("_result", o2), SPY_DIMS(1, 0)))));
     FLOATS(o2, 0, 3, 1, 4, 2, 5);
     // Trailing dimensions feed the type, the mapped ones are run over.
-    OK(spy_call(fn("scale3"), SPY_ARGS(spy_map(spy_arg_tensor("v", t), SPY_DIMS(1)), spy_map(spy_arg_tensor("s", a), SPY_DIMS(0)), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("scale3"), SPY_ARGS(spy_vmap(spy_arg_tensor("v", t), SPY_DIMS(1)), spy_vmap(spy_arg_tensor("s", a), SPY_DIMS(0)), spy_out_tensor("_result", &out))));
     info = spy_get_tensor_info(out);
     assert_true(info.shape.rank == 2 && info.shape.dims[0] == 2 && info.shape.dims[1] == 2);
     FLOATS(out, 0, 10, 20, 30, 40, 50, 0, 20, 40, 60, 80, 100);

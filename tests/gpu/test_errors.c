@@ -240,8 +240,8 @@ static void test_arguments(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_i32("_result", &n))), "add", "_result", "float", "int");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("spread"), SPY_ARGS(spy_arg_f32("p", 1), spy_out_f32("_result", &r))), "spread", "'p'", "Pair", "float");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_struct("a", SPY_ARGS(spy_arg_f32("lo", 1))), spy_arg_f32("b", 1), spy_out_f32("_result", &r))), "add", "'a'", "float", "struct");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_cast(spy_arg_tensor("a", ramp(3)), "float2"), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3", "float2");
-    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("add3"), SPY_ARGS(spy_cast(spy_arg_tensor("a", ramp(3)), "flaot3"), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "flaot3");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_vcast(spy_arg_tensor("a", ramp(3)), "float2"), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3", "float2");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("add3"), SPY_ARGS(spy_vcast(spy_arg_tensor("a", ramp(3)), "flaot3"), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "flaot3");
     assert_true(n == 3 && r == 7 && none == NULL);
     expect(out, 0);
     expect(x, 0);
@@ -389,18 +389,18 @@ static void test_built_in_generics(void **state) {
             spy_function *f = spy_find_function(m, functions[k]);
             for (uint32_t count = 1; f && count <= 3; count++) {
                 spy_arg items[3];
-                for (uint32_t i = 0; i < count; i++) items[i] = spy_cast(p, "P");
+                for (uint32_t i = 0; i < count; i++) items[i] = spy_vcast(p, "P");
                 assert_true(spy_call(f, (spy_args){ items, count }) != SPY_OK);
                 spy_take_error(gpu_device);
             }
         }
         spy_take_error(gpu_device);
         float three[3] = { 1, 2, 3 }, r = 0, a = 0;
-        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(spy_find_function(m, "select"), SPY_ARGS(spy_arg_bool(NULL, true), spy_cast(p, "P"), spy_cast(p, "P"),
+        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(spy_find_function(m, "select"), SPY_ARGS(spy_arg_bool(NULL, true), spy_vcast(p, "P"), spy_vcast(p, "P"),
                                                                                          spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a))))), "select"); // it was asked
-        OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, three, 3), "float3"), spy_out_f32("_result", &r))));
+        OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_vcast(spy_arg_f32n(NULL, three, 3), "float3"), spy_out_f32("_result", &r))));
         assert_float_equal(r, 3.7416574, 1e-5);
-        OK(spy_call(spy_find_function(m, "ns::max"), SPY_ARGS(spy_cast(p, "P"), spy_cast(p, "P"), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a)))))); // the user's own
+        OK(spy_call(spy_find_function(m, "ns::max"), SPY_ARGS(spy_vcast(p, "P"), spy_vcast(p, "P"), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a)))))); // the user's own
         assert_float_equal(a, 2, 0);
         spy_release_module(m);
     }
@@ -428,7 +428,7 @@ static void test_ambiguous(void **state) {
     // No overload fits: both are listed, each with its reason.
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("pick"), SPY_ARGS(spy_arg_struct(NULL, SPY_NO_ARGS), spy_arg_f32(NULL, 1), spy_out_f32("_result", &r))), "pick", "pick(float a, double b)", "pick(double a, float b)", "'a'");
     assert_true(r == 7);
-    OK(spy_call(fn("pick"), SPY_ARGS(spy_cast(spy_arg_f32(NULL, 1), "float"), spy_arg_f64(NULL, 1), spy_out_f32("_result", &r))));
+    OK(spy_call(fn("pick"), SPY_ARGS(spy_vcast(spy_arg_f32(NULL, 1), "float"), spy_arg_f64(NULL, 1), spy_out_f32("_result", &r))));
     assert_true(r == 1);
     works();
 }
@@ -512,15 +512,15 @@ static void test_shapes(void **state) {
     spy_tensor *stretched = MADE(spy_tensor, spy_create_broadcast(spy_create_slice(out3, 0, 0, 1, 1), SPY_SHAPE(4)));
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_arg_tensor("_result", stretched))), "add", "_result", "several elements");
     // Maps that cannot be.
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(0, 1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "2", "1");
-    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(8)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "8");
-    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(-1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "-1");
-    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(1000000)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", x4), SPY_DIMS(0, 1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "2", "1");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", x4), SPY_DIMS(8)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "8");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", x4), SPY_DIMS(-1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "-1");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", x4), SPY_DIMS(1000000)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
     spy_tensor *m =
         MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(2, 2), NULL));
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", m), SPY_DIMS(0, 0)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "twice");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", m), SPY_DIMS(0, 0)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "twice");
     spy_dims nine = { 9, { 0 } };
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), nine), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", x4), nine), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3", "(4,)");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_arg_tensor("a", spy_create_select(x4, 0, 0)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3");
     // Too many elements: cheap through broadcast views, and through an outer product.
@@ -528,7 +528,7 @@ static void test_shapes(void **state) {
     spy_tensor *huge = MADE(spy_tensor, spy_create_broadcast(one, SPY_SHAPE(65536, 32768)));
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", huge), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "2147483647", "(65536, 32768)");
     spy_tensor *wide = MADE(spy_tensor, spy_create_broadcast(one, SPY_SHAPE(1ll << 40)));
-    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", wide), SPY_DIMS(0)), spy_map(spy_arg_tensor("b", wide), SPY_DIMS(1)), spy_out_tensor("_result", &none))), "add");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_vmap(spy_arg_tensor("a", wide), SPY_DIMS(0)), spy_vmap(spy_arg_tensor("b", wide), SPY_DIMS(1)), spy_out_tensor("_result", &none))), "add");
     assert_null(none);
     expect(out4, 0);
     expect(out3, 0);

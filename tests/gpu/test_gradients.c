@@ -976,13 +976,13 @@ static void test_maps(void **state) {
     for (int i = 0; i < A; i++)
         for (int j = 0; j < B; j++) da[i] += (double)b[j], db[j] += (double)a[i];
     spy_tensor *ta = floats(SPY_SHAPE(A), a), *tb = floats(SPY_SHAPE(B), b), *r = seeded(SPY_SHAPE(A, B)), *turned = seeded(SPY_SHAPE(B, A));
-    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_map(spy_arg_tensor("x", ta), SPY_DIMS(0)), spy_map(spy_arg_tensor("w", tb), SPY_DIMS(1)), spy_arg_tensor("_result", r))));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_vmap(spy_arg_tensor("x", ta), SPY_DIMS(0)), spy_vmap(spy_arg_tensor("w", tb), SPY_DIMS(1)), spy_arg_tensor("_result", r))));
     HOLDS_ALL(spy_tensor_grad(ta), da, A);
     HOLDS_ALL(spy_tensor_grad(tb), db, B);
     OK(spy_tensor_zero_grad(ta));
     OK(spy_tensor_zero_grad(tb));
-    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_map(spy_arg_tensor("x", ta), SPY_DIMS(0)), spy_map(spy_arg_tensor("w", tb), SPY_DIMS(1)),
-                                               spy_map(spy_arg_tensor("_result", turned), SPY_DIMS(1, 0)))));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_vmap(spy_arg_tensor("x", ta), SPY_DIMS(0)), spy_vmap(spy_arg_tensor("w", tb), SPY_DIMS(1)),
+                                               spy_vmap(spy_arg_tensor("_result", turned), SPY_DIMS(1, 0)))));
     HOLDS_ALL(spy_tensor_grad(ta), da, A);
     HOLDS_ALL(spy_tensor_grad(tb), db, B);
     // pairs in fields
@@ -1434,7 +1434,7 @@ static void test_results(void **state) {
     assert_ptr_equal(made, x);
     HOLDS(spy_tensor_grad(x), 11, 11, 11);
     // in fields of vectors, and a mapping is the value's
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_map(pair, (spy_dims){ 0 }), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))), "inside a pair");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_vmap(pair, (spy_dims){ 0 }), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))), "inside a pair");
     RELEASE(x);
 }
 
@@ -1463,7 +1463,7 @@ static void test_interface_parameters(void **state) {
     OK(spy_call_backward(fn("any_store"), SPY_ARGS(spy_arg_tensor("o", o), spy_arg_call_id("i"), spy_arg_tensor("x", x))));
     HOLDS(spy_tensor_grad(x), 2 * (1 + 2 * 2), 20 * (3 + 2 * 4), 200 * (5 + 2 * 6));
     OK(spy_tensor_zero_grad(x));
-    OK(spy_call_backward(fn("amplify"), SPY_ARGS(spy_cast(spy_arg_struct("g", SPY_ARGS(spy_arg_f32("a", 4))), "Linear"), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    OK(spy_call_backward(fn("amplify"), SPY_ARGS(spy_vcast(spy_arg_struct("g", SPY_ARGS(spy_arg_f32("a", 4))), "Linear"), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
     HOLDS(spy_tensor_grad(x), 24, 24, 24);
     RELEASE(w, x, r, o);
 }

@@ -226,7 +226,7 @@ static void test_grid(void **state) {
             g.stride.dims[d] = stride ? between(bytes ? 0 : -7, 7) : 0;
         }
         spy_arg arg = spy_arg_grid("x", &g);
-        if (map.count) arg = spy_map(arg, map);
+        if (map.count) arg = spy_vmap(arg, map);
         spy_tensor *out = laid_out(r->type, shape, (layout)draw(LAYOUTS));
         OK(spy_call(fn(r->function), SPY_ARGS(arg, spy_arg_tensor("_result", out))));
         const char *got = read_all(out);
@@ -294,7 +294,7 @@ static void test_range(void **state) {
     // One number is stretched as any size of 1; mapped to the first dimension it runs along that one.
     spy_tensor *out = make(SPY_DTYPE_INT32, SPY_SHAPE(3, 4), NULL);
     OK(spy_call(fn("beside"),
-                SPY_ARGS(spy_arg_range("x", 5, 6, 1), spy_map(spy_arg_range("y", 0, 30, 10), SPY_DIMS(0)),
+                SPY_ARGS(spy_arg_range("x", 5, 6, 1), spy_vmap(spy_arg_range("y", 0, 30, 10), SPY_DIMS(0)),
                          spy_arg_tensor("_result", out))));
     const int32_t *got = (const int32_t *)(const void *)read_all(out);
     for (int i = 0; i < 12; i++) SAME("stretched", i, got[i], 5000 + i / 4 * 10);

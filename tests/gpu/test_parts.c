@@ -34,7 +34,7 @@ static void test_vector_by_components(void **state) {
     float difference = 0;
     OK(spy_call(fn("first"), SPY_ARGS(spy_arg_struct("v", two), spy_out_f32("_result", &difference))));
     assert_true(difference == 3);
-    spy_arg cast = spy_cast(spy_arg_struct("v", two), "float2");
+    spy_arg cast = spy_vcast(spy_arg_struct("v", two), "float2");
     OK(spy_call(fn("same_n"),
                 SPY_ARGS(cast, spy_out_array("_result", out, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(out[0] == 5 && out[1] == 2);
@@ -83,9 +83,9 @@ static void test_map_of_no_dimensions(void **state) {
     int32_t which = 0;
     spy_arg x = spy_arg_array("x", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32);
     FAILS(SPY_ERROR_AMBIGUOUS, spy_call(fn("which"), SPY_ARGS(x)), "overloads fit equally well");
-    OK(spy_call(fn("which"), SPY_ARGS(spy_map(x, none), spy_out_i32("_result", &which))));
+    OK(spy_call(fn("which"), SPY_ARGS(spy_vmap(x, none), spy_out_i32("_result", &which))));
     assert_int_equal(which, 3);
-    spy_arg a = spy_map(spy_arg_array("a", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), none);
+    spy_arg a = spy_vmap(spy_arg_array("a", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), none);
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(a, spy_arg_f32("b", 1))),
           "names no dimension");
 }

@@ -484,7 +484,7 @@ static const struct {
 
 static spy_args arguments(parser *p, char end);
 
-// A value, then "as TYPE" (spy_cast) and "@(1, 0)" (spy_map).
+// A value, then "as TYPE" (spy_vcast) and "@(1, 0)" (spy_vmap).
 static spy_arg argument(parser *p) {
     spy_arg arg;
     const char *name = NULL;
@@ -510,7 +510,7 @@ static spy_arg argument(parser *p) {
     skip_space(p);
     if (strncmp(p->at, "as ", 3) == 0) {
         p->at += 3;
-        arg = spy_cast(arg, word(p));
+        arg = spy_vcast(arg, word(p));
     }
     if (take(p, '@')) {
         spy_shape s = shape(p);
@@ -518,7 +518,7 @@ static spy_arg argument(parser *p) {
         memset(&dims, 0, sizeof dims);
         dims.count = s.rank;
         for (uint32_t i = 0; i < s.rank; i++) dims.dims[i] = (int32_t)s.dims[i];
-        arg = spy_map(arg, dims);
+        arg = spy_vmap(arg, dims);
     }
     arg.name = name;
     return arg;

@@ -319,7 +319,7 @@ static void test_texels(void **state) {
     // A mapping turns a texture round.
     spy_texture *turned = image(H, W, NULL);
     for (int i = 0; i < N * 4; i++) expected[i] = 2 * data[((i / 4 % H) * W + i / 4 / H) * 4 + i % 4];
-    OK(spy_call(fn("twice"), SPY_ARGS(spy_map(spy_arg_texture("x", t), SPY_DIMS(1, 0)), spy_arg_texture("_result", turned))));
+    OK(spy_call(fn("twice"), SPY_ARGS(spy_vmap(spy_arg_texture("x", t), SPY_DIMS(1, 0)), spy_arg_texture("_result", turned))));
     texture_is(turned, expected, N * 4);
     // Slang deduces generic arguments from texels, or from the texture.
     spy_tensor *dots = floats(SPY_SHAPE(H, W), NULL);
@@ -954,7 +954,7 @@ static void test_errors(void **state) {
     OK(spy_call(fn("copy"), SPY_ARGS(spy_arg_texture("from", t), spy_arg_texture("to", t), spy_arg_tensor("p", p)))); // as with buffers
     // What is written must not be read elsewhere in the call.
     FAILS(SPY_ERROR_INVALID_ARGUMENT,
-          spy_call(fn("twice"), SPY_ARGS(spy_map(spy_arg_texture("x", square), SPY_DIMS(1, 0)), spy_arg_texture("_result", square))), "'_result'",
+          spy_call(fn("twice"), SPY_ARGS(spy_vmap(spy_arg_texture("x", square), SPY_DIMS(1, 0)), spy_arg_texture("_result", square))), "'_result'",
           "'x'", "texel by texel");
     spy_release_texture(square);
     spy_release_texture(sampled);

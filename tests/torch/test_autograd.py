@@ -20,6 +20,19 @@ struct Lamp : IDifferentiable { float power; float3 color; }
 [Differentiable] half low(half a) { return a * a; }
 [Differentiable] float line(float x, float slope, float offset) { return slope * x + offset; }
 float plain(float a) { return a + 1; }
+[Differentiable] float both(float a, out float y) { y = a * 2; return a * a; }
+[Differentiable] float list(float a[3]) { return a[0] * a[1] + a[2]; }
+[Differentiable] float2x2 scaled_matrix(float2x2 a, float s) { return a * s; }
+struct Sun : IDifferentiable
+{
+    float power;
+    float3 color;
+    [Differentiable] float shade(float x) { return power * x + dot(color, color); }
+    [Differentiable] [mutating] void dim(float x) { power *= x; }
+};
+[Differentiable] float of_sun(Sun l, float x) { return l.power * x + dot(l.color, l.color); }
+struct Two { float x; float y; };
+Two structs(float a) { return { a, a }; }
 int whole(int a, float b) { return a + int(b); }
 [Differentiable] float picked(int a, float b) { return a * b * b; }
 """
@@ -229,6 +242,171 @@ def test_many_steps_leave_nothing_behind(device, m):
         m.poly(a, a).sum().backward()
     gc.collect()
     assert sum(isinstance(o, torch.Tensor) for o in gc.get_objects()) <= before + 2
+
+
+def test_a_call_of_numbers_keeps_its_graph(device, m):
+    """Without dimensions a call gives a number otherwise, which has no graph."""
+    a, b = data(device), data(device)
+    made = m.poly(a, b)
+    assert made.shape == () and made.requires_grad
+    check(made, a * a * b + b, (a, b))
+    v = data(device, 3)
+    made = m.list(v)
+    check(made, v[0] * v[1] + v[2], (v,))
+
+
+def test_a_result_beside_out_tensors(device, m):
+    a = data(device, 4)
+    for use in (lambda r, y: r.sum() + 3 * y.sum(), lambda r, y: y.sum(), lambda r, y: r.sum()):
+        y = torch.empty_like(a, requires_grad=False)
+        made = m.both(a, y)
+        (own,) = torch.autograd.grad(use(made, y), a)
+        (right,) = torch.autograd.grad(use(a * a, 2 * a), a)
+        torch.testing.assert_close(own, right)
+
+
+def test_arrays_and_matrices(device, m):
+    a, s = data(device, 5, 2, 2), data(device, 5)
+    check(m.scaled_matrix(a, s), a * s[:, None, None], (a, s))
+    a = data(device, 5, 3)
+    check(m.list(a), a[:, 0] * a[:, 1] + a[:, 2], (a,))
+
+
+def test_instance_lists(device, m):
+    """As an argument and as the instance of a method; with parameters of a module among the fields."""
+    power, color, x = torch.nn.Parameter(data(device, 4)), data(device, 4, 3), data(device, 4)
+    suns = spy.InstanceList(m.Sun, {"power": power, "color": color})
+    for made in (suns.shade(x), m.of_sun(suns, x)):
+        check(made, power * x + (color * color).sum(-1), (power, color, x))
+    suns.power = data(device, 1)
+    check(suns.shade(x), suns.power * x + (color * color).sum(-1), (suns.power, color, x))
+    one = spy.InstanceList(m.Sun, {"power": 2.0, "color": color})
+    check(one.shade(x), 2 * x + (color * color).sum(-1), (color, x))
+    suns.power = data(device, 4)
+    with pytest.raises(RuntimeError, match="dim: argument 'this.power': an inout tensor"):
+        suns.dim(x)
+
+
+def test_bfloat16(device, m):
+    """It goes in as float, and its gradient is bfloat16 again."""
+    a = data(device, 9, dtype=torch.bfloat16)
+    made = m.poly(a, 2.0)
+    made.sum().backward()
+    assert made.dtype == torch.float32 and a.grad.dtype == torch.bfloat16
+    torch.testing.assert_close(a.grad, (4 * a).detach(), atol=0.05, rtol=0.01)
+    out = torch.zeros_like(a, requires_grad=False)
+    m.poly(a, 2.0, _result=out)
+    torch.testing.assert_close(out, (a * a * 2 + 2), atol=0.05, rtol=0.01)
+    assert out.requires_grad
+
+
+def test_autocast_and_scaling(device, m):
+    kind = device.torch_kind.type
+    layer = torch.nn.Linear(4, 4, device=kind)
+    x = data(device, 3, 4, grad=False)
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast(kind, dtype=dtype):
+            hidden = layer(x)
+            made = m.poly(hidden, 1.0)
+        assert hidden.dtype == dtype and made.dtype == torch.float32
+        (own,) = torch.autograd.grad((made * 1024).sum() / 1024, layer.weight, retain_graph=True)
+        (right,) = torch.autograd.grad((hidden.float() ** 2 + 1).sum(), layer.weight)
+        torch.testing.assert_close(own, right, atol=0.1, rtol=0.05)
+
+
+def test_views_are_written(device, m):
+    a, base = data(device, 4), torch.zeros(2, 4, device=device.torch_kind)
+    m.poly(a, 1.0, _result=base[1])
+    weights = torch.arange(8.0, device=device.torch_kind).reshape(2, 4)
+    (base * weights).sum().backward()
+    torch.testing.assert_close(base.detach(), torch.stack([torch.zeros_like(a), a * a + 1]).detach())
+    torch.testing.assert_close(a.grad, (2 * a * weights[1]).detach())
+
+
+@pytest.mark.parametrize("make, error, words", [
+    (lambda a: (a * 1,) * 2, RuntimeError, "poly: argument '_result': it is written where another argument lies"),
+    (lambda a: (a, torch.zeros_like(a, requires_grad=True)), RuntimeError, "poly: argument '_result': it is written, and a leaf of torch's graph"),
+    (lambda a: (a, torch.zeros(1, device=a.device).expand(4)), ValueError, r"poly: argument '_result': it is written, and several of its elements share memory"),
+    (lambda a: (a, torch.zeros(5, device=a.device)), ValueError, "poly"),
+    (lambda a: (a, torch.zeros(4, dtype=torch.complex64, device=a.device)), TypeError, "poly"),
+    (lambda a: (torch.empty(4, device="meta", requires_grad=True), None), RuntimeError, "poly: a tensor without data"),
+    (lambda a: (torch.eye(4, device=a.device).to_sparse().requires_grad_(), None), TypeError, "poly: argument 'a': .*layout"),
+])
+def test_what_cannot_join_is_refused_by_name(device, m, make, error, words):
+    """And what would be written stays as it was."""
+    a = data(device, 4)
+    given, result = make(a)
+    before = None if result is None else result.detach().clone()
+    with pytest.raises(error, match="(?s)" + words):
+        m.poly(given, 1.0, _result=result)
+    assert result is None or torch.equal(result.detach(), before)
+
+
+def test_gradients_of_wrong_shape_and_whole_numbers(device, m):
+    made = m.poly(data(device, 4), 1.0)
+    with pytest.raises(RuntimeError, match="(?i)mismatch in shape"):
+        made.backward(torch.ones(3, device=made.device))
+    with pytest.raises(RuntimeError, match="floating point"):
+        torch.zeros(3, dtype=torch.int32, requires_grad=True)
+
+
+def test_transforms_of_torch_func_are_refused_by_name(device, m):
+    x = data(device, 3, 4, grad=False)
+    with pytest.raises(RuntimeError, match="poly: torch.func.vmap cannot look into a call"):
+        torch.func.vmap(lambda x: m.poly(x, 1.0))(x)
+    for use in (lambda: torch.func.grad(lambda x: m.poly(x, 1.0).sum())(x), lambda: torch.func.jvp(lambda x: m.poly(x, 1.0), (x,), (x,))):
+        with pytest.raises(RuntimeError, match=r"poly: a transform of torch.func \(grad, jvp"):
+            use()
+
+
+def test_backward_calls_with_pairs(device, m):
+    """.bwds adds to the gradients of diff_pair(); .fwds reads them as a direction."""
+    a, b = data(device, 4, grad=False), data(device, 4, grad=False)
+    own, seed = torch.full_like(a, 7), torch.rand_like(a)
+    m.poly.bwds(spy.diff_pair(a, own), b, _result=spy.diff_pair(torch.empty_like(a), seed))
+    torch.testing.assert_close(own, 7 + 2 * a * b * seed)
+    with pytest.raises(Exception, match="poly: argument 'a': it requires a gradient"):
+        m.poly.bwds(data(device, 4), b, _result=spy.diff_pair(seed, seed))
+
+
+def test_checkpoints_anomalies_and_threads(device, m):
+    import threading
+
+    from torch.utils.checkpoint import checkpoint
+
+    a = data(device, 4)
+    checkpoint(lambda x: m.poly(x, 2.0), a, use_reentrant=False).sum().backward()
+    torch.testing.assert_close(a.grad, (4 * a).detach())
+    with torch.autograd.detect_anomaly(check_nan=True):
+        check(m.poly(a, 2.0), a * a * 2 + 2, (a,))
+    wrong = []
+
+    def work(number):
+        own = (a.detach() + number).requires_grad_()
+        for _ in range(5):
+            own.grad = None
+            m.poly(own, 2.0).sum().backward()
+            if not torch.allclose(own.grad, 4 * own.detach()):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_compiled_functions_call_it_between_their_parts(device, m):
+    """torch.compile breaks its graph there; torch_op() avoids that (test_ops.py)."""
+    a = data(device, 4)
+    compiled = torch.compile(lambda x: m.poly(x * 2, 1.0) + 1, backend="aot_eager")
+    check(compiled(a), 4 * a * a + 2, (a,))
+
+
+def test_results_of_structs_have_no_graph(device, m):
+    made = m.structs(data(device, 3))
+    assert isinstance(made, spy.Tensor) and made.shape == (3,)
 
 
 def test_names_of_the_bridge(device):

@@ -142,18 +142,26 @@ static void test_structs(void **state) {
 
 static void test_mapping(void **state) {
     spy_dims many;
-    spy_arg a = spy_map(spy_arg_tensor("a", NULL), SPY_DIMS(1, 0));
+    spy_arg a = spy_vmap(spy_arg_tensor("a", NULL), SPY_DIMS(1, 0));
     (void)state;
     assert_int_equal(a._map_count, 2);
     assert_int_equal(a._map[0], 1);
     assert_int_equal(a._map[1], 0);
-    a = spy_map(a, SPY_DIMS(-1000, 1000)); // the last one counts; neither may pass for a dimension
+    assert_true(spy_vmap(a, SPY_DIMS(0))._map_count > SPY_MAX_RANK); // the call refuses a second mapping
+    a = spy_vmap(spy_arg_tensor("a", NULL), SPY_DIMS(-1000, 1000));   // neither may pass for a dimension
     assert_int_equal(a._map[0], -128);
     assert_int_equal(a._map[1], 127);
     memset(&many, 0, sizeof many);
     many.count = 50;
-    assert_int_equal(spy_map(a, many)._map_count, 50);
-    a = spy_cast(a, "float3");
+    assert_int_equal(spy_vmap(spy_arg_tensor("a", NULL), many)._map_count, SPY_MAX_RANK + 1);
+    assert_int_equal(spy_vdim(spy_arg_tensor("a", NULL), 255)._map_count, SPY_MAX_RANK + 1); // no marker of ours
+    spy_arg d = spy_vdim(spy_arg_tensor("a", NULL), 3), none = spy_vdim(spy_arg_tensor("a", NULL), 0), whole;
+    memset(&many, 0, sizeof many);
+    whole = spy_vmap(spy_arg_tensor("a", NULL), many);
+    assert_int_equal(d._map_count, 3);
+    for (int i = 0; i < 3; i++) assert_int_equal(d._map[i], i);
+    assert_int_equal(none._map_count, whole._map_count);
+    a = spy_vcast(a, "float3");
     assert_string_equal(a.type, "float3");
     assert_int_equal(a.kind, SPY_ARG_KIND_TENSOR);
 }

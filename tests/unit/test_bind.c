@@ -176,13 +176,13 @@ static void test_keys(void **state) {
     OTHER(A1(spy_arg_f32("x", 1)), A1(spy_arg_f64("x", 1)));
     OTHER(A1(spy_arg_f32("x", 1)), A1(spy_out_f32("x", &one)));
     OTHER(A1(spy_inout_f32("x", &one)), A1(spy_out_f32("x", &one)));
-    OTHER(A1(spy_arg_tensor("x", t35)), A1(spy_map(spy_arg_tensor("x", t35), SPY_DIMS(0, 1))));
-    OTHER(A1(spy_map(spy_arg_tensor("x", t35), SPY_DIMS(1, 0))), A1(spy_map(spy_arg_tensor("x", t35), SPY_DIMS(0, 1))));
-    OTHER(A1(spy_cast(spy_arg_tensor("x", t35), "float3")), A1(spy_arg_tensor("x", t35)));
+    OTHER(A1(spy_arg_tensor("x", t35)), A1(spy_vmap(spy_arg_tensor("x", t35), SPY_DIMS(0, 1))));
+    OTHER(A1(spy_vmap(spy_arg_tensor("x", t35), SPY_DIMS(1, 0))), A1(spy_vmap(spy_arg_tensor("x", t35), SPY_DIMS(0, 1))));
+    OTHER(A1(spy_vcast(spy_arg_tensor("x", t35), "float3")), A1(spy_arg_tensor("x", t35)));
     OTHER(A1(spy_arg_data("x", &one, 4)), A1(spy_arg_data("x", &one, 3)));
     // Neighbouring names must not run into each other, nor a name into a cast.
     OTHER(SPY_ARGS(spy_arg_f32("ab", 1), spy_arg_f32("c", 1)), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("bc", 1)));
-    OTHER(A1(spy_cast(spy_arg_f32("ab", 1), "c")), A1(spy_cast(spy_arg_f32("a", 1), "bc")));
+    OTHER(A1(spy_vcast(spy_arg_f32("ab", 1), "c")), A1(spy_vcast(spy_arg_f32("a", 1), "bc")));
     // {a, {b}} and {a, b} and {{a}, b}
     OTHER(SPY_ARGS(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1)))), SPY_ARGS(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("a", 1))), spy_arg_f32("b", 1)));
     spy_release_tensor(t3);
@@ -236,7 +236,7 @@ static void test_table(void **state) {
     row = strstr(text, "\n  m ");
     assert_true(row && strstr(row, "dimensions ()") < strstr(row + 1, "\n"));
     assert_non_null(strstr(text, "call shape (7, 5)"));
-    text = explained("g", SPY_ARGS(spy_map(spy_arg_tensor("x", spy_create_select(x, 0, 0)), SPY_DIMS(0)), spy_map(spy_arg_tensor("v", v), SPY_DIMS(1)), spy_arg_f32n("m", m, 2)));
+    text = explained("g", SPY_ARGS(spy_vmap(spy_arg_tensor("x", spy_create_select(x, 0, 0)), SPY_DIMS(0)), spy_vmap(spy_arg_tensor("v", v), SPY_DIMS(1)), spy_arg_f32n("m", m, 2)));
     assert_non_null(strstr(text, "call shape (5, 5)")); // outer product
     row = strstr(text, "\n  v ");
     assert_true(row && strstr(row, "dimensions (1)") < strstr(row + 1, "\n"));

@@ -178,6 +178,19 @@ static void test_compile(void **state) {
         assert_non_null(memmem(code.data, code.size, "spy_a_test", 10));
         assert_int_equal(heard[0], 0);
     }
+    // Shared variables of more than 48 KiB become dynamic, which the driver allows when a launch asks for it.
+    const char *large = "struct S { float a; };\n__device__ __shared__ FixedArray<FixedArray<uint4, 2>, 3000> many_0;\n__device__ __shared__ S one_0;\n"
+                        "extern \"C\" __global__ void k(uint4 *a) { (*&many_0)[threadIdx.x][1] = a[0]; (&*&one_0)->a = 1; __syncthreads(); a[1] = many_0[5][1]; }\n";
+    spyi_text_clear(&code);
+    assert_int_equal(compile(90, "", large, &code, &error), SPY_OK);
+    assert_non_null(memmem(code.data, code.size, "spy_groupshared", 15));
+    // A device of exactly this architecture may use what is its own: wgmma of sm_90a. An older NVRTC names no such part.
+    const char *own = "#ifndef __CUDA_ARCH_FEAT_SM90_ALL\n#error not sm_90a\n#endif\n"
+                      "extern \"C\" __global__ void k(float *a) { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); a[0] = 1; }\n";
+    if (nvrtc.major >= 12) assert_int_equal(compile(90, "", own, &code, &error), SPY_OK);
+    assert_int_equal(compile(80, "", own, &code, &error), SPY_ERROR_COMPILE);
+    has(spyi_text_str(&error), "not sm_90a");
+    spyi_text_clear(&error);
     // A device that is newer than NVRTC gets PTX, which shows how memory is read.
     spyi_text_clear(&code);
     assert_int_equal(compile(newest + 5, "", plain, &code, &error), SPY_OK);

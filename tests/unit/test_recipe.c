@@ -252,7 +252,7 @@ static bool fill(side *s, int n, call *c, room *r) {
     case 20: c->function = "put", give(c, spy_arg_tensor("t", t[9])), give(c, spy_arg_call_id("i")), give(c, spy_arg_tensor("v", t[0])); break;
     case 21: c->function = "at", give(c, spy_arg_tensor("p", t[0])), give(c, spy_arg_range("i", 0, 60, 1)), give(c, spy_arg_tensor("_result", t[9])); break;
     case 22: c->function = "same", give(c, spy_arg_tensor("x", t[0])), give(c, spy_out_tensor("_result", &r->made[0])); break;
-    case 23: c->function = "total", give(c, spy_cast(spy_arg_tensor("x", t[2]), "float[3]")), give(c, spy_out_tensor("_result", &r->made[0])); break;
+    case 23: c->function = "total", give(c, spy_vcast(spy_arg_tensor("x", t[2]), "float[3]")), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 24: c->function = "held", give(c, spy_arg_data("l", &r->light, sizeof r->light)), give(c, spy_arg_tensor("x", t[0])), give(c, spy_arg_tensor("_result", t[9])); break;
     case 25:
         c->function = "globals", give(c, spy_arg_tensor("x", t[0])), give(c, spy_arg_tensor("_result", t[9]));
@@ -262,7 +262,7 @@ static bool fill(side *s, int n, call *c, room *r) {
     case 26: give(c, spy_arg_tensor("x", t[0])), give(c, spy_arg_tensor("y", t[9])), give(c, spy_out_tensor("_result", &r->made[0])), c->options.thread_group_size[0] = 64; break;
     case 27: give(c, spy_arg_tensor("x", t[5])), give(c, spy_arg_f32("y", 1)), give(c, spy_out_tensor("_result", &r->made[0])), c->options.call_group_shape = SPY_SHAPE(4, 4); break;
     case 28: give(c, spy_arg_f32("x", 1)), give(c, spy_arg_f32("y", 2)), give(c, spy_out_tensor("_result", &r->made[0])), c->options.thread_count = SPY_SHAPE(5, 4); break;
-    case 29: give(c, spy_map(spy_arg_tensor("x", t[0]), SPY_DIMS(1))), give(c, spy_map(spy_arg_tensor("y", t[11]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
+    case 29: give(c, spy_vmap(spy_arg_tensor("x", t[0]), SPY_DIMS(1))), give(c, spy_vmap(spy_arg_tensor("y", t[11]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 30: c->function = "poly", c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_tensor("b", t[9])), give(c, spy_arg_tensor("_result", t[12])); break;
     case 31: c->function = "poly", c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_tensor("b", t[8])), give(c, spy_arg_tensor("_result", t[9])); break;
     case 32: c->function = "poly", c->options.mode = SPY_CALL_MODE_BACKWARD, c->options.deterministic = true, give(c, spy_arg_tensor("a", t[8])), give(c, spy_arg_tensor("b", t[7])), give(c, spy_arg_tensor("_result", t[9])); break;
@@ -291,7 +291,7 @@ static bool fill(side *s, int n, call *c, room *r) {
         break;
     case 46: c->function = "doubled", give(c, spy_arg_tensor("l", t[13])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 47: c->function = "shade", give(c, spy_arg_tensor("l", t[13])), give(c, spy_arg_tensor("x", t[11])), give(c, spy_out_array("_result", r->doubles, SPY_SHAPE(20), SPY_DTYPE_FLOAT64)); break;
-    case 48: c->function = "same", give(c, spy_map(spy_arg_tensor("x", t[2]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
+    case 48: c->function = "same", give(c, spy_vmap(spy_arg_tensor("x", t[2]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
     default: return false;
     }
     return true;
@@ -736,7 +736,7 @@ static void test_sizes(void **state) {
     spyi_text bytes = recipe_of(48, c, r);
     assert_non_null(last_plan(&sides[0])->bound.sizes);
     call other = c[1];
-    other.args[0] = spy_map(spy_arg_tensor("x", sides[1].t[4]), SPY_DIMS(0)); // (1, 9), not (20, 3)
+    other.args[0] = spy_vmap(spy_arg_tensor("x", sides[1].t[4]), SPY_DIMS(0)); // (1, 9), not (20, 3)
     refused(&other, &bytes, bytes.size, "other sizes");
     assert_int_equal(read_for(&sides[1], &c[1], bytes.data, bytes.size, true, &error), SPY_OK);
     assert_int_equal(make_call(&sides[1], &c[1]), SPY_OK);

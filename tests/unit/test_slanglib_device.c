@@ -459,8 +459,8 @@ static void test_places(void **state) {
     for (int i = 0; i < rows; i++) ys[i] = i;
     spy_tensor *y = test_tensor(NULL, "int", rows, ys), *x = test_ramp(columns), *result = NULL;
     spy_function *placed = test_function(module, "%s", "placed");
-    OK(spy_call(placed, SPY_ARGS(spy_map(spy_arg_tensor("y", y), SPY_DIMS(0)),
-                                 spy_map(spy_arg_tensor("x", x), SPY_DIMS(1)), spy_arg_i32("scale", 100),
+    OK(spy_call(placed, SPY_ARGS(spy_vmap(spy_arg_tensor("y", y), SPY_DIMS(0)),
+                                 spy_vmap(spy_arg_tensor("x", x), SPY_DIMS(1)), spy_arg_i32("scale", 100),
                                  spy_out_tensor("_result", &result))));
     OK(spy_tensor_read(result, got, sizeof got));
     for (int i = 0; i < rows * columns; i++) {

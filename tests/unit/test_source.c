@@ -62,6 +62,32 @@ static void test_stamps(void **state) {
     assert_true(spyi_file_stamp(in("a")) == 0);
 }
 
+// A library is known by its build id and size, not by when its file was written: what was kept with it is good for a copy.
+static void test_library_stamps(void **state) {
+    (void)state;
+    spyi_text self = { NULL, 0, 0 };
+    assert_true(spyi_library_stamp(in("a")) == 0);
+    assert_true(spyi_library_stamp(folder) == 0);
+    assert_true(spyi_library_stamp(NULL) == 0);
+    put("a", "no library");
+    assert_true(spyi_library_stamp(in("a")) == spyi_file_stamp(in("a"))); // the file's own
+    assert_true(spyi_file_read("/proc/self/exe", &self));
+    uint64_t stamp = spyi_library_stamp("/proc/self/exe");
+    assert_true(spyi_file_write(in("a"), self.data, self.size));
+    if (stamp != spyi_library_stamp(in("a"))) {
+        spyi_text_free(&self);
+        skip(); // the linker gives programs no build id
+    }
+    assert_true(stamp != spyi_file_stamp(in("a")));
+    assert_true(spyi_file_write(in("a"), self.data, self.size - 1));
+    assert_true(spyi_library_stamp(in("a")) != stamp);
+    for (size_t cut = 0; cut < 4096; cut += 7) { // cut off anywhere, also within the tables
+        assert_true(spyi_file_write(in("a"), self.data, cut));
+        assert_true(spyi_library_stamp(in("a")) != 0);
+    }
+    spyi_text_free(&self);
+}
+
 // A frame as Slang's files have one, round bytes that mean nothing.
 static void make_frame(spyi_text *bytes, size_t inner) {
     uint8_t head[12] = { 'R', 'I', 'F', 'F', 0, 0, 0, 0, 's', 'm', 'o', 'd' };
@@ -284,7 +310,7 @@ static void test_interfaces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stamps), cmocka_unit_test(test_interfaces),
+        cmocka_unit_test(test_stamps), cmocka_unit_test(test_library_stamps), cmocka_unit_test(test_interfaces),
         cmocka_unit_test(test_seal),
         cmocka_unit_test(test_reads),
         cmocka_unit_test(test_other_target),

@@ -1177,8 +1177,37 @@ static void test_not_built(void **state) {
     spyi_text_free(&error);
 }
 
+#ifdef __linux__
+static int mapped_libraries(void) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[1000];
+    int count = 0;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) count += strstr(line, "r-xp") && strstr(line, ".so");
+    fclose(maps);
+    return count;
+}
+
+// NVIDIA's driver cannot be loaded for the 30th time in a process, so it stays loaded when all devices are gone.
+static void test_many_devices(void **state) {
+    test_gpu t;
+    (void)state;
+    test_open(&t);
+    int open = mapped_libraries();
+    test_close(&t);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(mapped_libraries(), open);
+        test_open(&t);
+        test_close(&t);
+    }
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+#ifdef __linux__
+        cmocka_unit_test(test_many_devices),
+#endif
         cmocka_unit_test(test_requirements),
         cmocka_unit_test(test_indirect),
         cmocka_unit_test(test_marks),

@@ -74,7 +74,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
         spyp_add_argument(call, text, position);
         return -1;
     }
-    if (!in->dispatch) spyp_drop_written(call, object, arg);
+    if (!in->dispatch) spyp_drop_written(call, spyp_plain_value(object), arg);
     in->args.count++;
     return 0;
 }
@@ -181,7 +181,7 @@ static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
     return result;
 }
 
-static PyObject *spyp_give_value(spyp_function *f, const spy_result *value) {
+PyObject *spyp_result_value(spyp_function *f, const spy_result *value) {
     if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
     if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
     if (!value->type) Py_RETURN_NONE;
@@ -215,11 +215,11 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     PyObject *given = in->result;
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
-    if (given && !in->tensor) return Py_NewRef(given);
+    if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
-    PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
-    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
-    if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
+    PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_result_value(f, &in->value);
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || (!in->call.borrows && !in->call.host_torch) ? primal : spyp_foreign_give(&in->call, primal);
+    if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_result_value(f, &in->grad));
     spyp_drop_tensor(f->module->device, in->grad.tensor);
     spyp_drop_tensor(f->module->device, in->grad_tensor);
     return NULL;
@@ -434,6 +434,8 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_device *d = f->module->device;
     spyp_invocation in;
     PyObject *result = NULL;
+    if (SPYP_UNLIKELY(spyp.tracer != NULL) && spyp_is_traced())
+        return spyp_call_in_python(self, args, nargsf, names, "slangpy.fusion", "_traced_call", NULL);
     spyp_invocation_begin(&in, f);
     int status = spyp_nested_begin(&in.call);
     if (SPYP_LIKELY(status == 0)) status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
@@ -457,6 +459,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             spyp_leave(d);
         }
         if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+        else if (result && f->declared && !ordered && !in.has_options) spyp_quick_learn(f, args, PyVectorcall_NARGS(nargsf), names, &in.args);
     }
     spyp_call_end(&in.call);
     spyp_nested--;
@@ -466,6 +469,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
+    // A tensor of torch without memory of its own, as within torch.func.vmap, fails in many ways.
+    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
+        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "explain", true);
     return result;
 }
 
@@ -715,4 +721,27 @@ static PyObject *spyp_verb_resolve(spyp_invocation *in, void *data) {
 
 PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs) {
     return spyp_with_arguments(self, args, 0, kwargs, true, "resolve", spyp_verb_resolve, NULL);
+}
+
+// Returns None when all gradients agree, or the text of the error when some are wrong.
+static PyObject *spyp_verb_gradcheck(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    spy_status status = spy_gradcheck(f->function, in->args, (const spy_gradcheck_desc *)data, NULL);
+    if (status == SPY_OK) Py_RETURN_NONE;
+    if (status != SPY_ERROR_WRONG_GRADIENT) return spyp_raise_call(f->module->device);
+    spy_error error = spy_take_error(f->module->device->device);
+    return spyp_translate(error.message, "gradcheck", true);
+}
+
+// _gradcheck((step, relative tolerance, absolute tolerance, elements, seed), *args, **kwargs)
+PyObject *spyp_function_gradcheck(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spy_gradcheck_desc desc;
+    unsigned long long seed;
+    memset(&desc, 0, sizeof desc);
+    PyObject *options = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
+    if (!options || !PyTuple_Check(options)) return PyErr_Format(PyExc_TypeError, "_gradcheck: expected a tuple of options");
+    if (!PyArg_ParseTuple(options, "dddIK:_gradcheck", &desc.step, &desc.relative_tolerance, &desc.absolute_tolerance, &desc.max_elements, &seed))
+        return NULL;
+    desc.seed = seed;
+    return spyp_with_arguments(self, args, 1, kwargs, false, "gradcheck", spyp_verb_gradcheck, &desc);
 }

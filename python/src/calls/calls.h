@@ -23,6 +23,16 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_gradcheck(PyObject *self, PyObject *args, PyObject *kwargs);
+
+// Returns the value or the new tensor of a call as a new reference, or NULL with an exception set.
+PyObject *spyp_result_value(spyp_function *f, const spy_result *value);
+
+// >>quick.c: repeated calls of declared functions
+PyObject *spyp_declared_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+// Learns from a call that has succeeded, whose arguments became `made`, what the next one may be like.
+void spyp_quick_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, const spy_args *made);
+void spyp_quick_free(spyp_quick *quick); // NULL is fine
 
 // >>resolve.c
 PyObject *spyp_resolution_make(const spy_resolution *resolution);

@@ -120,6 +120,7 @@ int spyp_chain_options(spyp_call *call, spy_call_options *options) {
     spyp_group_threads(chain, options->thread_group_size);
     options->mode = chain->mode;
     options->deterministic = chain->deterministic;
+    options->shared_bytes = chain->shared_bytes;
     if (chain->constants && spyp_chain_constants(call, &options->constants) < 0) return -1;
     if (chain->conformances && spyp_strings(&call->arena, chain->conformances, "type_conformances", "items", &options->conformances,
                                             &options->conformance_count) < 0)

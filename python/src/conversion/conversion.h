@@ -69,6 +69,7 @@ typedef struct spyp_call {
     const struct spyp_dl_exchange *library;
     // Without them: function(DLPack producer) that makes an array of the library, or NULL; borrowed.
     PyObject *wrap;
+    bool host_torch; // an argument is a tensor of torch on the CPU: the result is one, too
 } spyp_call;
 
 // >>argument.c
@@ -210,6 +211,14 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
 PyObject *spyp_recorder_make(PyObject *dict);
 int spyp_values_ready(PyObject *module);
 
+// >>vectorized.c: vmap(), vdim() and vcast()
+extern const spyp_converter spyp_vectorized_converter;
+// Returns the value within all vmap() and vcast() around it, borrowed; another object is returned as it is.
+PyObject *spyp_plain_value(PyObject *object);
+// Applies an entry of declare() to an argument: None, dimensions, a type, or a type within vmap().
+int spyp_apply_declaration(spyp_call *call, PyObject *entry, spy_arg *arg);
+int spyp_vectorized_ready(PyObject *module);
+
 // >>gradient.c: values with gradients
 extern const spyp_converter spyp_pair_converter;
 // Converts a DiffPair for `_result`.
@@ -219,8 +228,6 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg);
 int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out);
 // Returns back->host as nested lists, or as a vector or matrix if `like` is one. A new reference.
 PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like);
-// Applies an entry of map() to a DiffPair's argument.
-int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg);
 // Returns a result and its gradient as a Tensor with a gradient, or as a DiffPair. Takes over both
 // references. If one is NULL, an exception is set.
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad);

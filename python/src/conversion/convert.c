@@ -637,32 +637,18 @@ static int spyp_map_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
     return 0;
 }
 
-// Applies dimensions to all fields of a struct: a list of dicts has become a struct whose fields are lists.
-static int spyp_map_all_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
-    union { // the fields lie in the arena, so they may be written
-        const spy_arg *in;
-        spy_arg *out;
-    } fields;
-    fields.in = arg->value.fields;
-    for (size_t k = 0; k < arg->count; k++)
-        if (spyp_apply_map(call, map, &fields.out[k]) < 0) return -1;
-    return 0;
-}
-
 // Applies one entry of map() to an argument. The entry is a tuple of kernel dimensions, or a type, or, for a
 // dict, a dict of such entries.
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
     bool dims = PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map);
     if (PyDict_Check(map) && arg->kind == SPY_ARG_KIND_STRUCT) return spyp_map_fields(call, map, arg);
-    if (dims && arg->kind == SPY_ARG_KIND_STRUCT && arg->count && arg->value.fields[0].name) return spyp_map_all_fields(call, map, arg);
-    if (arg->kind == SPY_ARG_KIND_PAIR) return spyp_map_pair(call, map, arg);
     if (dims) {
         spy_shape shape;
         if (spyp_shape_parse(map, "map", &shape) < 0) return -1;
         spy_dims list;
         list.count = shape.rank;
         for (uint32_t i = 0; i < shape.rank; i++) list.dims[i] = shape.dims[i] < -128 || shape.dims[i] > 127 ? 127 : (int32_t)shape.dims[i];
-        *arg = spy_map(*arg, list);
+        *arg = spy_vmap(*arg, list);
         return 0;
     }
     spyp_dtype dtype;
@@ -670,6 +656,6 @@ int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
     const char *name = dtype.type ? dtype.type : spy_dtype_name(dtype.scalar);
     int kept = dtype.keeps ? spyp_arena_keep(&call->arena, dtype.keeps) : 0;
     Py_XDECREF(dtype.keeps);
-    if (kept == 0) *arg = spy_cast(*arg, name);
+    if (kept == 0) *arg = spy_vcast(*arg, name);
     return kept;
 }

@@ -542,7 +542,10 @@ static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_ar
     if (SPYP_UNLIKELY(!p.api)) return spyp_see_by_attributes(call, &p, object, seen);
     if (p.requires_grad && spyp_wants_gradient(&p, object) < 0) return -1;
     if (p.api->view(object, &t) != 0) return spyp_unsupported_by();
-    if (t.device.type != SPYP_DL_CUDA) return 0;
+    if (t.device.type != SPYP_DL_CUDA) {
+        call->host_torch = call->host_torch || p.requires_grad;
+        return 0;
+    }
     const spyp_device *d = call->function->module->device;
     if (spyp_see_dl(d, &t, seen) < 0) return -1;
     if (SPYP_LIKELY(call->library == p.api)) return 1;
@@ -552,10 +555,20 @@ static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_ar
     return 1;
 }
 
+// Notes that the object is a tensor of torch, which alone has requires_grad.
+static int spyp_note_torch(spyp_call *call, PyObject *object) {
+    spyp_producer p;
+    if (call->host_torch || spyp_is_plain(object)) return 0;
+    if (spyp_find_producer(Py_TYPE(object), &p) < 0) return -1;
+    call->host_torch = p.requires_grad != NULL;
+    return 0;
+}
+
 int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_device *d = call->function->module->device;
     spyp_seen_array seen;
-    if (d->cuda < 0 || spyp_is_host_buffer(object)) return 0;
+    if (spyp_is_host_buffer(object)) return 0;
+    if (d->cuda < 0) return spyp_note_torch(call, object);
     int found = spyp_see_array(call, object, &seen);
     if (found <= 0 || (!call->borrows && spyp_borrow_imports(call, d) < 0)) return found <= 0 ? found : -1;
     spy_tensor *tensor = spyp_import_of(d, &seen);
@@ -791,12 +804,14 @@ PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *d, PyObject *obje
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor) {
     PyObject *given = NULL;
     void *object = NULL;
-    if ((!call->library && !call->wrap) || !tensor || !PyObject_TypeCheck(tensor, spyp.tensor)) return tensor;
+    if ((!call->library && !call->wrap && !call->host_torch) || !tensor || !PyObject_TypeCheck(tensor, spyp.tensor)) return tensor;
     if (call->library) {
         spyp_dl_versioned *shared = spyp_export_shared((spyp_tensor *)tensor, call->streams[0]);
         if (shared && call->library->take(shared, &object) == 0) given = (PyObject *)object;
-    } else {
+    } else if (call->wrap) {
         given = PyObject_CallFunctionObjArgs(call->wrap, tensor, NULL);
+    } else {
+        given = PyObject_CallMethod(tensor, "to_torch", NULL);
     }
     if (!given && PyErr_ExceptionMatches(PyExc_BufferError)) { // DLPack has no type for structs
         PyErr_Clear();

@@ -339,21 +339,6 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     return status < 0 ? -1 : spyp_join(call, &value, &gradient, arg);
 }
 
-// Applies an entry of map() to a pair. Dimensions are for the value and its gradient, a type is for the value
-// only.
-int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg) {
-    union {
-        const spy_arg *in;
-        spy_arg *out;
-    } items; // the fields lie in the arena, so they may be written
-    items.in = arg->value.fields;
-    if (spyp_apply_map(call, map, &items.out[0]) < 0) return -1;
-    bool dims = PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map);
-    bool array = items.in[1].kind == SPY_ARG_KIND_TENSOR ||
-                 (items.in[1].kind == SPY_ARG_KIND_ARRAY && items.in[1].count);
-    return dims && array ? spyp_apply_map(call, map, &items.out[1]) : 0;
-}
-
 // >>gradients of tensors
 
 static spy_module *spyp_tensor_module(spyp_tensor *t) {

@@ -784,6 +784,7 @@ const spyp_converter *spyp_values_converter(PyObject *object) {
     if (type == &PyRange_Type) return &spyp_own_converters[1];
     if (PyObject_TypeCheck(object, spyp.value_ref)) return &spyp_own_converters[2];
     if (PyObject_TypeCheck(object, spyp.packed)) return &spyp_own_converters[3];
+    if (type == spyp.vectorized) return &spyp_vectorized_converter;
     if (type == spyp.pair) return &spyp_pair_converter;
     return NULL;
 }

@@ -114,7 +114,7 @@ static PyObject *spyp_tuple_rows(PyObject *rows, const spy_type_info *type) {
 static int spyp_cast_to_array(spyp_call *call, const char *element, Py_ssize_t n, spy_arg *arg) {
     PyObject *name = spyp_format("%s[%zd]", element, n);
     int status = name ? spyp_arena_keep(&call->arena, name) : -1;
-    if (status == 0) *arg = spy_cast(*arg, spyp_utf8(name));
+    if (status == 0) *arg = spy_vcast(*arg, spyp_utf8(name));
     Py_XDECREF(name);
     return status;
 }

@@ -183,6 +183,25 @@ static int spyp_luid_parse(PyObject *luid, unsigned int *adapter) {
     return -1;
 }
 
+// Reads compute capabilities, as 90 for sm_90. Returns their number, or -1 with an exception set.
+static Py_ssize_t spyp_archs_parse(PyObject *archs, uint32_t *numbers, Py_ssize_t most) {
+    PyObject *items = PySequence_Tuple(archs);
+    Py_ssize_t count = items ? PyTuple_Size(items) : -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PyTuple_GetItem(items, i);
+        long n = i < most && PyLong_Check(item) ? PyLong_AsLong(item) : -1;
+        if (n < 10 || n > 999) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "create_device: argument 'pack_archs': expected at most %zd compute capabilities such as 90 for sm_90, got %R", most, archs);
+            count = -1;
+            break;
+        }
+        numbers[i] = (uint32_t)n;
+    }
+    Py_XDECREF(items);
+    return count;
+}
+
 // Gets the Vulkan objects of another Device.
 static int spyp_device_share(PyObject *other, spy_vk_desc *vulkan) {
     spyp_device *d = spyp_device_of(other, "create_device");
@@ -207,20 +226,23 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
                              "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", "shared",
-                             "cache_path", "cache_size", NULL };
+                             "cache_path", "cache_size", "pack", "record_pack", "offline", "pack_archs", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
-             *progress = Py_None, *options = Py_None, *slang_paths = Py_None, *shared = Py_None;
+             *progress = Py_None, *options = Py_None, *slang_paths = Py_None, *shared = Py_None, *pack = Py_None, *archs = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL, *cache = NULL;
     unsigned long long cache_size = 0;
-    int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
+    int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0, records = 0, offline = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
     double timeout = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpOOzK:create_device", names, &backend, &layers, &luid, &paths,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpOOzKOppO:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
                                      &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths, &shared,
-                                     &cache, &cache_size))
+                                     &cache, &cache_size, &pack, &records, &offline, &archs))
         return NULL;
+    uint32_t arch_numbers[16];
+    Py_ssize_t arch_count = archs == Py_None ? 0 : spyp_archs_parse(archs, arch_numbers, 16);
+    if (arch_count < 0) return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
     if (context != Py_None && !(cuda.context = PyLong_AsVoidPtr(context)) && PyErr_Occurred()) return NULL;
@@ -272,6 +294,22 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.check_bounds = bounds;
     desc.cache_path = cache;
     desc.cache_size_bytes = cache_size;
+    desc.record_pack = records;
+    desc.offline = offline;
+    desc.pack_archs = arch_count ? arch_numbers : NULL;
+    desc.pack_arch_count = (size_t)arch_count;
+    if (PyBytes_Check(pack)) {
+        d->pack = Py_NewRef(pack);
+        desc.pack_data = PyBytes_AsString(pack);
+        desc.pack_size_bytes = (size_t)PyBytes_Size(pack);
+    } else if (pack != Py_None) {
+        desc.pack = PyUnicode_AsUTF8AndSize(pack, NULL);
+        if (!desc.pack) {
+            Py_XDECREF(paths);
+            Py_DECREF((PyObject *)d);
+            return NULL;
+        }
+    }
     int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, slang_paths, &desc) : -1;
     Py_XDECREF(paths);
     if (status < 0) Py_CLEAR(d);
@@ -314,6 +352,7 @@ static int spyp_device_end(spyp_device *d) {
     spy_device *device = d->device;
     d->device = NULL;
     spy_release_device(device);
+    Py_CLEAR(d->pack);
     return 0;
 }
 
@@ -403,6 +442,7 @@ static void spyp_device_dealloc(PyObject *self) {
     }
     spyp_device_clear(self);
     Py_CLEAR(d->lender);
+    Py_CLEAR(d->pack);
     if (d->turn) PyThread_free_lock(d->turn);
     spyp_free(self);
 }
@@ -456,12 +496,13 @@ static PyObject *spyp_device_is_finished(PyObject *self, PyObject *arg) {
 }
 
 static PyObject *spyp_info_dict(const spy_device_info *i) {
-    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:I,s:K,s:K,s:d}", "backend", i->backend, "name", i->name, "driver",
+    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:I,s:K,s:K,s:d,s:I,s:I}", "backend", i->backend, "name", i->name, "driver",
                          i->driver, "type", (int)i->type, "api_version", i->api_version, "features", i->features,
                          "subgroup_size", i->subgroup_size, "max_group_size", i->max_group_size, "max_group_count",
                          i->max_group_count, "max_inline_block_bytes", i->max_inline_block_bytes, "memory_bytes",
                          (unsigned long long)i->memory_bytes, "max_binding_bytes", (unsigned long long)i->max_binding_bytes,
-                         "timestamp_period_ns", i->timestamp_period_ns);
+                         "timestamp_period_ns", i->timestamp_period_ns, "multiprocessor_count", i->multiprocessor_count,
+                         "max_shared_bytes", i->max_shared_bytes);
 }
 
 static PyObject *spyp_device_info(PyObject *self, PyObject *ignored) {
@@ -523,6 +564,40 @@ static PyObject *spyp_device_set_dump(PyObject *self, PyObject *path) {
     Py_XDECREF(bytes);
     if (status != SPY_OK) return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *spyp_device_save_pack(PyObject *self, PyObject *path) {
+    spyp_device *d = (spyp_device *)self;
+    PyObject *bytes = NULL;
+    spy_status status = SPY_ERROR_RELEASED;
+    if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
+    if (spyp_enter(d, "Device.save_pack") == 0) {
+        status = spy_save_pack(d->device, PyBytes_AsString(bytes));
+        if (status != SPY_OK) spyp_raise(d);
+        spyp_leave(d);
+    }
+    Py_XDECREF(bytes);
+    if (status != SPY_OK) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *spyp_device_pack_manifest(PyObject *self, PyObject *ignored) {
+    spyp_device *d = (spyp_device *)self;
+    PyObject *text = NULL;
+    SPYP_UNUSED(ignored);
+    if (spyp_enter(d, "Device.pack_manifest") < 0) return NULL;
+    size_t size = spy_get_pack_manifest(d->device, NULL, 0);
+    char *copy = PyMem_Malloc(size + 1);
+    if (copy) {
+        copy[0] = '\0';
+        (void)spy_get_pack_manifest(d->device, copy, size + 1);
+        text = PyUnicode_FromString(copy);
+    } else {
+        PyErr_NoMemory();
+    }
+    PyMem_Free(copy);
+    spyp_leave(d);
+    return text;
 }
 
 // Adds `item` to one of the device's lists of callbacks.
@@ -697,6 +772,8 @@ static PyMethodDef spyp_device_methods[] = {
     { "_info", spyp_device_info, METH_NOARGS, "What the device is, as a dict." },
     { "stats", spyp_device_stats, METH_NOARGS, "Counts since the device was made: calls, dispatches, barriers, submits, bytes." },
     { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },
+    { "_save_pack", spyp_device_save_pack, METH_O, "Write what the device has recorded to a file." },
+    { "_pack_manifest", spyp_device_pack_manifest, METH_NOARGS, "The manifest of the device's pack, as text." },
     { "_set_dump_directory", spyp_device_set_dump, METH_O, "Where generated kernels are written from now on; None: nowhere." },
     { "trim", spyp_device_trim, METH_NOARGS, "Give unused pooled memory back to the driver." },
     { "register_device_close_callback", SPYP_FUNC(spyp_device_on_close_by_callback), METH_FASTCALL | METH_KEYWORDS,

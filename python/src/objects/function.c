@@ -49,6 +49,7 @@ static spyp_function *spyp_function_link(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
     spyp_function *made = (spyp_function *)spyp_function_make(f->module, f->function, f->name);
     if (made && !(made->chain = spyp_chain_copy(f->chain))) Py_CLEAR(made);
+    if (made) made->declared = Py_XNewRef(f->declared);
     return made;
 }
 
@@ -73,6 +74,57 @@ static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs)
     else spyp_set(&f->chain->map_kwargs, all);
     Py_XDECREF(all);
     return (PyObject *)f;
+}
+
+// Fills the list of spy_declare() from the arguments of declare(). Returns their number, or -1 with an exception set.
+static Py_ssize_t spyp_declarations(spyp_call *call, PyObject *args, PyObject *named, spy_arg **list) {
+    const spyp_chain *chain = call->function->chain;
+    Py_ssize_t n = PyTuple_Size(args), k = PyTuple_Size(named) / 2, count = 0;
+    spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + k + 1) * sizeof *items);
+    if (!(*list = items)) return -1;
+    if (chain && chain->self) items[count++] = spy_arg_any(NULL); // the instance, which is bound
+    for (Py_ssize_t i = 0; i < n + k; i++) {
+        PyObject *entry = i < n ? PyTuple_GetItem(args, i) : PyTuple_GetItem(named, 2 * (i - n) + 1);
+        const char *name = i < n ? NULL : spyp_utf8(PyTuple_GetItem(named, 2 * (i - n)));
+        if (i >= n && !name) return -1;
+        items[count] = spy_arg_any(name);
+        if (spyp_apply_declaration(call, entry, &items[count++]) == 0) continue;
+        if (name) spyp_error_prefix(call, "%U.declare: parameter '%s': ", call->function->name, name);
+        else spyp_error_prefix(call, "%U.declare: parameter %zd: ", call->function->name, i + 1);
+        return -1;
+    }
+    return count;
+}
+
+static PyObject *spyp_link_declare(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spyp_function *f = (spyp_function *)self, *made = NULL;
+    spyp_device *d = f->module->device;
+    spyp_call call;
+    PyObject *named = kwargs ? spyp_dict_items(kwargs, "declare") : PyTuple_New(0);
+    if (!named) return NULL;
+    spyp_call_begin(&call, f);
+    spy_args list;
+    spy_arg *items;
+    Py_ssize_t count = spyp_declarations(&call, args, named, &items);
+    if (count >= 0 && spyp_enter(d, "declare") == 0) {
+        list.items = items;
+        list.count = (size_t)count;
+        spy_function *declared = spy_declare(f->function, list);
+        if (!declared) spyp_raise(d);
+        spyp_leave(d);
+        if (declared && f->chain) made = spyp_function_link(self);
+        else if (declared) made = (spyp_function *)spyp_function_make(f->module, declared, f->name);
+        if (made) made->function = declared;
+        if (made && !made->chain) made->vectorcall = spyp_declared_vectorcall;
+    }
+    PyObject *all = made ? spyp_merged(f->declared ? PyTuple_GetItem(f->declared, 1) : NULL, kwargs) : NULL;
+    PyObject *by_position = all && f->declared && !PyTuple_Size(args) ? PyTuple_GetItem(f->declared, 0) : args;
+    if (all) spyp_replace(&made->declared, PyTuple_Pack(2, by_position, all));
+    if (made && (!all || !made->declared)) Py_CLEAR(made);
+    Py_XDECREF(all);
+    Py_DECREF(named);
+    spyp_call_end(&call);
+    return (PyObject *)made;
 }
 
 // Adds one item to a tuple that may be NULL. A new reference.
@@ -231,6 +283,23 @@ static PyObject *spyp_link_group_size(PyObject *self, PyObject *args, PyObject *
     return (PyObject *)f;
 }
 
+static PyObject *spyp_link_shared_bytes(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shared_bytes", NULL };
+    unsigned long long bytes = 0;
+    PyObject *number;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:shared_bytes", names, &number)) return NULL;
+    if (!PyLong_Check(number))
+        return PyErr_Format(PyExc_TypeError, "shared_bytes: expected an int, got %R", (PyObject *)Py_TYPE(number));
+    bytes = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() || bytes > UINT32_MAX) {
+        PyErr_Clear();
+        return PyErr_Format(PyExc_ValueError, "shared_bytes: expected 0 to 2**32 - 1, got %S", number);
+    }
+    spyp_function *f = spyp_function_link(self);
+    if (f) f->chain->shared_bytes = (uint32_t)bytes;
+    return (PyObject *)f;
+}
+
 static PyObject *spyp_link_call_group(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *shape = spyp_sizes_given(args, kwargs, "call_group_shape");
     if (!shape) return NULL;
@@ -265,6 +334,7 @@ static int spyp_function_traverse(PyObject *self, visitproc visit, void *arg) {
     }
     for (int i = 0; i < SPYP_SEEN; i++) Py_VISIT((PyObject *)f->seen[i].type);
     for (int i = 0; i < 2; i++) Py_VISIT(f->modes[i]);
+    Py_VISIT(f->declared);
     return 0;
 }
 
@@ -275,6 +345,9 @@ static int spyp_function_clear(PyObject *self) {
     spyp_chain_release(chain);
     for (int i = 0; i < SPYP_SEEN; i++) Py_CLEAR(f->seen[i].type);
     for (int i = 0; i < 2; i++) Py_CLEAR(f->modes[i]);
+    Py_CLEAR(f->declared);
+    spyp_quick_free(f->quick);
+    f->quick = NULL;
     return 0;
 }
 
@@ -287,11 +360,22 @@ static void spyp_function_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
+// Returns ".declare(vmapping(0, 1), b=float3)".
+static PyObject *spyp_declared_text(PyObject *declared) {
+    PyObject *vectorized = PyImport_ImportModule("slangpy.vectorized"), *text = NULL;
+    if (vectorized) text = PyObject_CallMethod(vectorized, "declared_text", "OO", PyTuple_GetItem(declared, 0), PyTuple_GetItem(declared, 1));
+    Py_XDECREF(vectorized);
+    return text;
+}
+
 static PyObject *spyp_function_repr(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
     spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_MODE_DEFAULT;
     const char *derivative = mode == SPY_CALL_MODE_BACKWARD ? ".bwds" : mode == SPY_CALL_MODE_FORWARD_DIFF ? ".fwds" : "";
-    return spyp_format("<slangpy.Function %U%s of module %U>", f->name, derivative, f->module->name);
+    PyObject *declared = f->declared ? spyp_declared_text(f->declared) : PyUnicode_FromString("");
+    PyObject *text = declared ? spyp_format("<slangpy.Function %U%s%U of module %U>", f->name, derivative, declared, f->module->name) : NULL;
+    Py_XDECREF(declared);
+    return text;
 }
 
 static PyObject *spyp_function_call_method(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -337,6 +421,12 @@ static PyObject *spyp_function_get_full_name(PyObject *self, void *ignored) {
     return PyObject_CallMethod(((spyp_function *)self)->name, "replace", "ss", "::", ".");
 }
 
+static PyObject *spyp_function_get_declared(PyObject *self, void *ignored) {
+    spyp_function *f = (spyp_function *)self;
+    SPYP_UNUSED(ignored);
+    return Py_NewRef(f->declared ? f->declared : Py_None);
+}
+
 static PyObject *spyp_function_get_module(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
     return Py_NewRef((PyObject *)((spyp_function *)self)->module);
@@ -351,6 +441,17 @@ static PyObject *spyp_chain_of(PyObject *self, PyObject *function) {
     const spyp_chain *chain = ((spyp_function *)function)->chain;
     return Py_BuildValue("(iOO)", chain ? (int)chain->mode : 0, chain && chain->result ? chain->result : Py_None,
                          chain && chain->self ? chain->self : Py_None);
+}
+
+// Returns whether the function has no chain, or one that only binds an instance.
+static PyObject *spyp_chain_is_plain(PyObject *self, PyObject *function) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(function, spyp.function)) return PyErr_Format(PyExc_TypeError, "expected a Function, got %R", (PyObject *)Py_TYPE(function));
+    const spyp_chain *c = ((spyp_function *)function)->chain;
+    bool plain = !c || (!c->map_args && !c->map_kwargs && !c->constants && !c->globals && !c->setters && !c->writers && !c->prelude &&
+                        !c->conformances && !c->result && c->mode == SPY_CALL_MODE_DEFAULT && !c->deterministic && !c->stream &&
+                        !c->group[0] && !c->call_group.rank);
+    return PyBool_FromLong(plain);
 }
 
 // Returns the function `base` with the chain of `function`, except its return type and, unless `bound`, its instance.
@@ -368,6 +469,7 @@ static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
 
 static PyMethodDef spyp_chain_functions[] = {
     { "_chain_of", spyp_chain_of, METH_O, "What a Function's chain says: its mode (0, or a derivative's), its return type, its instance." },
+    { "_chain_is_plain", spyp_chain_is_plain, METH_O, "Whether a Function's chain has nothing but a bound instance." },
     { "_rebase", spyp_rebase, METH_VARARGS,
       "_rebase(function, base, bound=True): `base` with the chain of `function`, except its return type and, unless bound, its instance." },
     { NULL, NULL, 0, NULL },
@@ -397,6 +499,11 @@ static PyMethodDef spyp_function_methods[] = {
     { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,
       "map(*args, **kwargs): for each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is "
       "passed whole) or the Slang type it is loaded as. A name that no overload has is a ValueError." },
+    { "_gradcheck", SPYP_FUNC(spyp_function_gradcheck), METH_VARARGS | METH_KEYWORDS,
+      "_gradcheck(options, *args, **kwargs): what gradcheck() of the package calls: None, or the text of the error." },
+    { "declare", SPYP_FUNC(spyp_link_declare), METH_VARARGS | METH_KEYWORDS,
+      "declare(*args, **kwargs): the function with mappings and types that its calls need not say: for each parameter, by position or "
+      "name, vmapping(...), a Slang type, vmap(type, dims) for both, or None. Its calls take plain arguments." },
     { "set", SPYP_FUNC(spyp_link_set), METH_VARARGS | METH_KEYWORDS,
       "set(*args, **kwargs): values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict "
       "at each call. It gets the function that is called, if it takes an argument." },
@@ -404,6 +511,9 @@ static PyMethodDef spyp_function_methods[] = {
     { "bind", SPYP_FUNC(spyp_link_bind_by_this), METH_FASTCALL | METH_KEYWORDS, "bind(this): the instance that a method is called on." },
     { "return_type", SPYP_FUNC(spyp_link_return_type_by_return_type), METH_FASTCALL | METH_KEYWORDS, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
     { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): threads of a group, as numbers or a tuple of at most three; missing ones are 1." },
+    { "shared_bytes", SPYP_FUNC(spyp_link_shared_bytes), METH_VARARGS | METH_KEYWORDS,
+      "shared_bytes(bytes): dynamic shared memory of each group, which CUDA text in the function reaches; at most "
+      "Device.info.limits.max_shared_bytes." },
     { "call_group_shape", SPYP_FUNC(spyp_link_call_group), METH_VARARGS | METH_KEYWORDS, "call_group_shape(*shape): elements that run next to each other." },
     { "prelude", SPYP_FUNC(spyp_link_prelude_by_code), METH_FASTCALL | METH_KEYWORDS, "prelude(text): Slang text, added to an earlier one, at the head of the generated kernel." },
     { "type_conformances", SPYP_FUNC(spyp_link_conformances_by_type_conformances), METH_FASTCALL | METH_KEYWORDS,
@@ -428,6 +538,8 @@ static PyMethodDef spyp_function_methods[] = {
 static PyGetSetDef spyp_function_getset[] = {
     { "name", spyp_function_get_name, NULL, "Slang's name, without the struct's of a method.", NULL },
     { "full_name", spyp_function_get_full_name, NULL, "The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'.", NULL },
+    { "declared", spyp_function_get_declared, NULL,
+      "What declare() was given: a tuple of the entries by position and a dict of those by name. None: nothing is declared.", NULL },
     { "module", spyp_function_get_module, NULL, "The module that it is looked up in.", NULL },
     { "bwds", spyp_function_get_mode, NULL,
       "The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the gradients of the "

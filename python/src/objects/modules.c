@@ -54,6 +54,12 @@ static PyObject *spyp_struct_item(PyObject *self, PyObject *name) {
 
 // Struct(...) calls the struct's constructor.
 static PyObject *spyp_struct_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (SPYP_UNLIKELY(spyp.tracer != NULL) && spyp_is_traced()) {
+        PyObject *fuse = PyImport_ImportModule("slangpy.fusion");
+        PyObject *made = fuse ? PyObject_CallMethod(fuse, "_traced_make", "OOO", self, args, kwargs ? kwargs : Py_None) : NULL;
+        Py_XDECREF(fuse);
+        return made;
+    }
     PyObject *init = PyUnicode_FromString("__init"), *function = init ? spyp_struct_find((spyp_struct *)self, init) : NULL;
     Py_XDECREF(init);
     if (!function) {

@@ -46,6 +46,9 @@ int spyp_texture_ready(PyObject *module);
 // >>raster.c
 int spyp_raster_ready(PyObject *module);
 
+// >>fuse.c
+int spyp_fuse_ready(PyObject *module);
+
 // >>device.c, cuda.c, encoder.c, reflection.c
 int spyp_device_ready(PyObject *module);
 int spyp_cuda_ready(PyObject *module);

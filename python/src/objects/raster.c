@@ -1,4 +1,5 @@
-// Rasters and draws. slangpy/render.py and slangpy/drawing.py have their Python side, which checks and flattens what users give.
+// The classes of rasters and draws. slangpy/render.py and slangpy/drawing.py check what users give, and hand it to the functions of
+// this file as tuples of numbers.
 #include "objects/objects.h"
 
 #include <string.h>

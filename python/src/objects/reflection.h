@@ -42,7 +42,7 @@ extern const spyp_reflection_class spyp_program_class, spyp_decl_class, spyp_fun
     spyp_cursor_class;
 
 spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
-// Returns the object of that key, a new one if there is none. Takes over the reference `key`.
+// Returns the module's object with the key `key`. If the module has none, makes it. Takes over the reference to `key`.
 spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key);
 // Makes the object of a declaration. `decl` may be NULL, which gives None.
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);

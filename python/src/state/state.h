@@ -32,7 +32,7 @@ typedef struct spyp_state {
     PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error, *marshalled, *wants_gradient;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
-        *packed, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
+        *packed, *vectorized, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange;
@@ -42,10 +42,17 @@ typedef struct spyp_state {
     PyObject *numpy;                       // the module; NULL until it is needed
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // classes of arrays.c and cursor.c
+    PyObject *tracer; // slangpy.fusion records the calls of one thread: function(object, args, kwargs); or NULL
+    unsigned long tracing_thread;
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
 } spyp_state;
 extern spyp_state spyp;
+
+// Returns whether the calls of this thread are recorded instead of made.
+static inline bool spyp_is_traced(void) {
+    return spyp.tracer && spyp.tracing_thread == PyThread_get_thread_ident();
+}
 
 // >>objects
 
@@ -91,6 +98,7 @@ typedef struct spyp_device {
     unsigned long callback_count; // the number of the last close callback
     uint32_t reload_count;        // of modules, since the device was made: what was found before may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
+    PyObject *pack;   // bytes of the pack that the device runs from, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
@@ -157,10 +165,13 @@ typedef struct spyp_chain {
     PyObject *result;             // the class that return_type() was given, or NULL
     spy_call_mode mode;
     bool deterministic;
+    uint32_t shared_bytes; // dynamic shared memory of a group; 0: none
     void *stream; // CUDA stream of the calls; NULL: the device's
     uint32_t group[3];
     spy_shape call_group;
 } spyp_chain;
+
+typedef struct spyp_quick spyp_quick; // calls/quick.c
 
 typedef struct spyp_function {
     PyObject_HEAD
@@ -170,6 +181,8 @@ typedef struct spyp_function {
     PyObject *name;
     spyp_chain *chain;   // NULL: nothing is chained
     unsigned int traits; // bits SPYP_TRAIT_...; 0: not known yet
+    PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
+    spyp_quick *quick;   // of a declared function: how its calls are repeated, or NULL
     PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;

@@ -157,7 +157,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      &spyi_null_images,
-                                                     &spyi_null_raster };
+                                                     &spyi_null_raster,
+                                                     SPYI_TARGET_SPIRV }; // or that of its desc
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

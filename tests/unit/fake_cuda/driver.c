@@ -64,7 +64,11 @@ FAKE(cuDeviceGetName, (char *name, int size, int device)) { return snprintf(name
 FAKE(cuDeviceTotalMem_v2, (size_t * bytes, int device)) { return *bytes = (size_t)1 << 30, (void)device, 0; }
 FAKE(cuDeviceGetAttribute, (int *value, int attribute, int device)) {
     (void)device;
-    *value = attribute == 1 ? 1024 : attribute == 5 ? 2147483647 : attribute == 10 ? 32 : attribute == 75 ? 99 : 0;
+    int capability = state.capability ? state.capability : 990;
+    *value = attribute == 1 ? 1024 : attribute == 5 ? 2147483647 : attribute == 10 ? 32 : attribute == 16 ? 132 : 0;
+    if (attribute == 75) *value = capability / 10;
+    if (attribute == 76) *value = capability % 10;
+    if (attribute == 97) *value = FAKE_SHARED_BYTES;
     return 0;
 }
 FAKE(cuDevicePrimaryCtxRetain, (void **out, int device)) {
@@ -272,6 +276,8 @@ typedef struct resource_desc { // the head of CUDA_RESOURCE_DESC
 } resource_desc;
 FAKE(cuTexObjectCreate, (uint64_t * object, const resource_desc *resource, const fake_texture_desc *desc, const void *view)) {
     MAY_FAIL("cuTexObjectCreate");
+    // As an H200's driver does: SEAMLESS_CUBEMAP is for CUBEMAP arrays only.
+    if ((desc->flags & 64u) && !(((const array *)resource->array)->desc.flags & 4u)) return 1;
     fake_texture *made = (fake_texture *)calloc(1, sizeof *made);
     if (!made) return 2;
     made->array = resource->array;
@@ -337,6 +343,7 @@ FAKE(cuPointerGetAttribute, (void *value, int attribute, uint64_t pointer)) {
 typedef struct module {
     fake_function function;
     size_t globals_size;
+    size_t groupshared; // bytes of spy_groupshared; 0: there is none
 } module;
 
 // Bytes of a declaration such as ".param .align 8 .b8 name_param_0[16]", from behind ".param" or ".const".
@@ -388,6 +395,8 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
         m->globals_size = strtoul(strchr(globals, '[') + 1, NULL, 10);
         m->function.globals = calloc(1, m->globals_size + 1);
     }
+    const char *room = strstr(text, "spy_groupshared[");
+    if (room) m->groupshared = strtoul(room + 16, NULL, 10);
     state.modules++;
     *out = m;
     return 0;
@@ -404,11 +413,26 @@ FAKE(cuModuleGetFunction, (void **function, void *handle, const char *name)) {
 }
 FAKE(cuModuleGetGlobal_v2, (uint64_t * address, size_t *size, void *handle, const char *name)) {
     module *m = (module *)handle;
+    if (strcmp(name, "spy_groupshared") == 0) return m->groupshared ? *address = 4096, *size = m->groupshared, 0 : 500;
     *address = (uint64_t)(uintptr_t)m->function.globals;
     *size = m->globals_size;
     return m->function.globals && strcmp(name, "SLANG_globalParams") == 0 ? 0 : 500;
 }
-FAKE(cuFuncGetAttribute, (int *value, int attribute, void *function)) { return *value = attribute == 0 ? 1024 : 16, (void)function, 0; }
+FAKE(cuFuncGetAttribute, (int *value, int attribute, void *function)) {
+    return *value = attribute == 0 ? 1024 : attribute == 1 ? state.static_shared : 16, (void)function, 0;
+}
+FAKE(cuFuncSetAttribute, (void *handle, int attribute, int value)) {
+    fake_function *function = (fake_function *)handle;
+    MAY_FAIL("cuFuncSetAttribute");
+    if (attribute != 8 || value < 0 || value + state.static_shared > FAKE_SHARED_BYTES) return 1;
+    function->allowed_shared = (unsigned)value;
+    return 0;
+}
+// Whether a launch of the function may have so many bytes of dynamic shared memory.
+static int shared_fits(const fake_function *function, unsigned shared) {
+    state.shared = shared;
+    return shared <= (function->allowed_shared > 49152 ? function->allowed_shared : 49152) && shared + (unsigned)state.static_shared <= FAKE_SHARED_BYTES;
+}
 
 // >>the kernel of blits, which is C as well
 
@@ -462,8 +486,9 @@ static void run(const fake_function *f, const unsigned *grid, void **params) {
 
 FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra)) {
     const unsigned grid[3] = { gx, gy, gz };
-    (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
+    (void)bx, (void)by, (void)bz, (void)extra;
     MAY_FAIL("cuLaunchKernel");
+    if (!shared_fits((const fake_function *)function, shared)) return 1;
     state.stream = stream;
     state.launches++;
     run((const fake_function *)function, grid, params);
@@ -571,7 +596,8 @@ FAKE(cuGraphDestroy, (void *handle)) {
 }
 FAKE(cuGraphAddKernelNode, (void **out, void *handle, void *const *before, size_t count, const kernel_params *params)) {
     MAY_FAIL("cuGraphAddKernelNode");
-    if (!params->gx || !params->gy || !params->gz || !params->bx || !params->by || !params->bz || params->shared || params->extra) return 1;
+    if (!params->gx || !params->gy || !params->gz || !params->bx || !params->by || !params->bz || params->extra) return 1;
+    if (!shared_fits((const fake_function *)params->function, params->shared)) return 1;
     return add(KERNEL, out, handle, before, count, params);
 }
 FAKE(cuGraphAddMemcpyNode, (void **out, void *handle, void *const *before, size_t count, const copy_params *params, void *of)) {

@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 #define FAKE_MOST_PARAMS 64
+#define FAKE_SHARED_BYTES 232448 // of a group, at most: as much as an H200 has
 
 typedef struct fake_function {
     char name[256];
     unsigned param_count;
     size_t sizes[FAKE_MOST_PARAMS]; // bytes of each parameter
     void *globals;                  // SLANG_globalParams of its module; NULL: none
+    unsigned allowed_shared;        // bytes of dynamic shared memory that cuFuncSetAttribute allowed
 } fake_function;
 
 typedef struct fake_texture_desc { // CUDA_TEXTURE_DESC
@@ -49,6 +51,9 @@ typedef struct fake_cuda {
     uint64_t texture, surface;                   // the last objects made
     int64_t textures;                            // texture and surface objects alive
     void *(*texels)(void *array);                // texels of a plain array, rows without gaps
+    int capability;                              // of all devices: 90 for 9.0; 0: 99.0
+    int static_shared;                           // bytes of groupshared variables that each kernel seems to have
+    unsigned shared;                             // bytes of dynamic shared memory of the last launch, also of one that failed
 } fake_cuda;
 
 #endif // FAKE_CUDA_H

@@ -1,0 +1,297 @@
+"""Networks for Slang functions that `import mlp;`: their parameters, first values, optimisers, checkpoints. docs/mlp.md is the guide."""
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import weakref
+
+import numpy as np
+
+from ._slangpy import Error, Module, Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ._slangpy import CommandEncoder, Function
+    from .device import Device
+
+__all__ = ["ACTIVATIONS", "Adam", "Network", "Optimizer", "SGD", "load_tensors", "save_tensors", "torch_module"]
+
+# Slang's structs of these names. Others that implement IActivation can be named as well.
+ACTIVATIONS = ("NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh", "SiLU", "Sine")
+_SATURATING = ("Sigmoid", "Tanh")
+
+_modules: Any = weakref.WeakKeyDictionary()  # device -> the module whose functions are those of mlp.slang
+
+
+def _function(device: Device, name: str) -> Function:
+    if device not in _modules:
+        _modules[device] = weakref.ref(module := Module.load_from_source(device, "slangpy_mlp", "import mlp;"))
+        device._mlp_module = module  # lives as long as the device's object
+    found: Function = _modules[device]().find_function(name)
+    return found
+
+
+class Network:
+    """The parameters of an MLP<inputs, outputs, width, depth, activation, output_activation, bias, dtype> in one tensor with gradients,
+    which functions take as this object or as its `parameters`. Weights are drawn by He's rule, or by Xavier's where the activation is
+    Sigmoid or Tanh; init="he" or "xavier" says which, init=None leaves zeros. The same seed gives the same numbers on every device.
+    """
+
+    def __init__(
+        self, device: Device, inputs: int, outputs: int, width: int = 0, depth: int = 0, activation: str = "ReLU",
+        output_activation: str = "NoActivation", bias: bool = False, dtype: str = "float", seed: int = 0, init: str | None = "",
+    ) -> None:
+        for name, value, least in (("inputs", inputs, 1), ("outputs", outputs, 1), ("depth", depth, 0), ("width", width, 1 if depth else 0)):
+            if not isinstance(value, int) or value < least:
+                raise ValueError(f"Network: '{name}': expected an int of at least {least}, got {value!r}")
+        if dtype not in ("float", "half"):
+            raise ValueError(f"Network: 'dtype': expected 'float' or 'half', got {dtype!r}")
+        if init not in ("", None, "he", "xavier"):
+            raise ValueError(f"Network: 'init': expected 'he', 'xavier' or None, got {init!r}")
+        self.device = device
+        self.inputs, self.outputs, self.width, self.depth = inputs, outputs, width if depth else 0, depth
+        self.activation, self.output_activation, self.bias, self.dtype = activation, output_activation, bool(bias), dtype
+        shape = (inputs, outputs) if depth == 0 and not bias else (sum((r + self.bias) * c for r, c in self._sizes()),)
+        data = np.zeros(shape, np.float16 if dtype == "half" else np.float32)
+        self.parameters: Tensor = Tensor.from_numpy(device, data).with_grads()
+        if init is not None:
+            self.initialize(init or ("xavier" if activation in _SATURATING else "he"), seed)
+
+    def _sizes(self) -> list[tuple[int, int]]:
+        sizes = [self.inputs, *[self.width] * self.depth, self.outputs]
+        return list(zip(sizes, sizes[1:]))
+
+    @property
+    def slang_type(self) -> str:
+        """The Slang type that takes the parameters: 'MLP<32, 8, 64, 2, ReLU, NoActivation, 0, float>'."""
+        return (f"MLP<{self.inputs}, {self.outputs}, {self.width}, {self.depth}, {self.activation}, {self.output_activation}, "
+                f"{int(self.bias)}, {self.dtype}>")
+
+    def get_this(self) -> Tensor:
+        """What a call passes for this object."""
+        return self.parameters
+
+    def update_this(self, value: Any) -> None:
+        """A call leaves this object as it is."""
+
+    def initialize(self, scheme: str, seed: int = 0) -> None:
+        """Draw new weights, uniform within He's ("he") or Xavier's ("xavier") bounds; biases become 0."""
+        count = math.prod(self.parameters.shape)
+        drawn = Tensor.zeros(self.device, (count,))
+        _function(self.device, "first_weight")(
+            np.arange(count, dtype=np.int32), self.inputs, self.outputs, self.width, self.depth, int(self.bias), int(scheme == "xavier"), seed,
+            _result=drawn)
+        kind = np.float16 if self.dtype == "half" else np.float32
+        self.parameters.copy_from_numpy(drawn.to_numpy().reshape(self.parameters.shape).astype(kind))
+
+    def views(self, tensor: Tensor | None = None) -> dict[str, Tensor]:
+        """Views of the parameters by name, 'layers.0.weight' of shape (inputs, outputs) and, with bias, 'layers.0.bias', and so on; or the
+        same views of another tensor of the parameters' shape."""
+        tensor = self.parameters if tensor is None else tensor
+        flat = tensor.view((math.prod(tensor.shape),))
+        at, found = 0, {}
+        for k, (rows, columns) in enumerate(self._sizes()):
+            found[f"layers.{k}.weight"] = flat[at:at + rows * columns].view((rows, columns))
+            at += rows * columns
+            if self.bias:
+                found[f"layers.{k}.bias"] = flat[at:at + columns]
+                at += columns
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parameters to a file in safetensors' layout, by the names of views()."""
+        save_tensors(path, {name: view.to_numpy() for name, view in self.views().items()}, {"slangpy.mlp": self.slang_type})
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Read parameters that save(), or another program, wrote. A file of another network is refused, and changes nothing."""
+        arrays = load_tensors(path)
+        pieces, kind = [], np.float16 if self.dtype == "half" else np.float32
+        sizes = {f"layers.{k}.weight": s for k, s in enumerate(self._sizes())}
+        if self.bias:
+            sizes.update({f"layers.{k}.bias": s[1:] for k, s in enumerate(self._sizes())})
+        for name in sorted(sizes, key=lambda n: (int(n.split(".")[1]), n.endswith("bias"))):
+            got = arrays.get(name)
+            if got is None or got.shape != sizes[name] or got.dtype != kind:
+                what = "no such tensor" if got is None else f"{got.dtype} {got.shape}"
+                raise Error(f"Network.load: '{os.fspath(path)}': expected '{name}' as {np.dtype(kind)} {sizes[name]}, got {what}: "
+                            f"it is not a checkpoint of {self.slang_type}")
+            pieces.append(got.ravel())
+        if extra := sorted(set(arrays) - set(sizes)):
+            raise Error(f"Network.load: '{os.fspath(path)}': it also holds '{extra[0]}': it is not a checkpoint of {self.slang_type}")
+        self.parameters.copy_from_numpy(np.concatenate(pieces).reshape(self.parameters.shape))
+
+
+# >>optimisers
+
+
+class Optimizer:
+    """What SGD and Adam have in common: parameters, which are a Network or tensors with gradients; the learning rate; the number of steps.
+    Rate and steps lie on the device, so that a recorded step() follows changes. loss_scale: what the loss was multiplied with, so that small
+    gradients in half do not become 0."""
+
+    def __init__(self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float, loss_scale: float = 1.0) -> None:
+        given = parameters if isinstance(parameters, (list, tuple)) else [parameters]
+        self.parameters: list[Tensor] = [p.parameters if isinstance(p, Network) else p for p in given]
+        for p in self.parameters:
+            if not isinstance(p, Tensor) or p.grad_out is None:
+                raise ValueError(f"{type(self).__name__}: 'parameters': expected a Network or tensors with gradients, got "
+                                 f"{'one without' if isinstance(p, Tensor) else type(p).__name__}")
+        self.device: Device = self.parameters[0].device
+        self.loss_scale = loss_scale
+        self._rate = Tensor.from_numpy(self.device, np.array([rate], np.float32))
+        self._state = Tensor.from_numpy(self.device, np.zeros(2, np.int32))
+
+    @property
+    def rate(self) -> float:
+        """The learning rate."""
+        return float(self._rate.to_numpy()[0])
+
+    @rate.setter
+    def rate(self, value: float) -> None:
+        self._rate.copy_from_numpy(np.array([value], np.float32))
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+        return int(self._state.to_numpy()[0])
+
+    @steps.setter
+    def steps(self, value: int) -> None:
+        self._state.copy_from_numpy(np.array([value, 0], np.int32))
+
+    def step(self, encoder: CommandEncoder | None = None) -> None:
+        """Change the parameters by their gradients, which then begin again at 0. With an encoder it is recorded. Where a gradient is infinite
+        or no number, the parameters stay as they are from this step on, until check()."""
+        for p in self.parameters:
+            self._call(encoder, "check_gradient", p.grad_out, self._state)
+        self._call(encoder, "begin_step", self._state)
+        for k, p in enumerate(self.parameters):
+            self._update(encoder, k, p)
+
+    def check(self) -> None:
+        """Raise slangpy.Error if a step had a gradient that is infinite or no number; it names the first such step. Waits for the device."""
+        done, failed = (int(n) for n in self._state.to_numpy())
+        if failed:
+            self._state.copy_from_numpy(np.array([done, 0], np.int32))
+            raise Error(f"{type(self).__name__}.check: step {failed} had gradients that are not finite; the parameters are those of step {done}")
+
+    def _call(self, encoder: CommandEncoder | None, name: str, *args: Any) -> None:
+        function = _function(self.device, name)
+        if encoder is None:
+            function(*args)
+        else:
+            function.append_to(encoder, *args)
+
+    def _update(self, encoder: CommandEncoder | None, number: int, parameters: Tensor) -> None:
+        raise NotImplementedError
+
+
+class SGD(Optimizer):
+    """Gradient descent."""
+
+    def __init__(self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float = 1e-2, loss_scale: float = 1.0) -> None:
+        super().__init__(parameters, rate, loss_scale)
+
+    def _update(self, encoder: CommandEncoder | None, number: int, parameters: Tensor) -> None:
+        self._call(encoder, "sgd", parameters, parameters.grad_out, self._rate, self.loss_scale, self._state)
+
+
+class Adam(Optimizer):
+    """Adam, by Kingma and Ba (2015)."""
+
+    def __init__(
+        self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(parameters, rate, loss_scale)
+        self.beta1, self.beta2 = beta1, beta2
+        self._moments = [(Tensor.zeros(self.device, p.shape), Tensor.zeros(self.device, p.shape)) for p in self.parameters]
+
+    def _update(self, encoder: CommandEncoder | None, number: int, parameters: Tensor) -> None:
+        mean, square = self._moments[number]
+        self._call(encoder, "adam", parameters, parameters.grad_out, mean, square, self._rate, self.beta1, self.beta2, self.loss_scale, self._state)
+
+
+# >>files in safetensors' layout: eight bytes with the length of a JSON text, the text, then the tensors' bytes.
+# Source: https://huggingface.co/docs/safetensors, "Format".
+
+_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
+          "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_}
+_NAMES = {np.dtype(v): k for k, v in _TYPES.items()}
+
+
+def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+    """Write arrays or tensors by name to a file in safetensors' layout. The file appears at once, complete, or not at all."""
+    head: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    blocks, at = [], 0
+    for name, tensor in tensors.items():
+        array = np.ascontiguousarray(tensor.to_numpy() if isinstance(tensor, Tensor) else tensor)
+        if array.dtype not in _NAMES:
+            raise ValueError(f"save_tensors: '{name}': expected numbers or bools, got {array.dtype}")
+        block = array.astype(array.dtype.newbyteorder("<")).tobytes()
+        head[name] = {"dtype": _NAMES[array.dtype], "shape": list(np.shape(array)), "data_offsets": [at, at + len(block)]}
+        blocks.append(block)
+        at += len(block)
+    text = json.dumps(head, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    temporary = os.fspath(path) + ".part"
+    with open(temporary, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blocks))
+    os.replace(temporary, path)
+
+
+def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays in a file in safetensors' layout, by name. slangpy.Error says what is wrong with a file that is cut off or something else."""
+    with open(path, "rb") as file:
+        data = file.read()
+
+    def wrong(what: str) -> Error:
+        return Error(f"load_tensors: '{os.fspath(path)}': expected a file in safetensors' layout, got {what}")
+
+    size = struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0
+    if len(data) < 8 or size > len(data) - 8:
+        raise wrong(f"{len(data)} bytes, which end within its head: it is cut off, or another kind of file")
+    try:
+        head = json.loads(data[8:8 + size])
+        entries = {name: (e["dtype"], tuple(int(n) for n in e["shape"]), *map(int, e["data_offsets"]))
+                   for name, e in head.items() if name != "__metadata__"}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise wrong("a head that is none") from error
+    arrays = {}
+    for name, (kind, shape, begin, end) in entries.items():
+        if kind not in _TYPES:
+            raise wrong(f"'{name}' of the type {kind!r}")
+        if min((0, *shape)) < 0 or not 0 <= begin <= end or end - begin != math.prod(shape) * np.dtype(_TYPES[kind]).itemsize:
+            raise wrong(f"'{name}' of shape {shape} in {end - begin} bytes")
+        if 8 + size + end > len(data):
+            raise wrong(f"{len(data)} bytes, but '{name}' ends at {8 + size + end}: it is cut off")
+        arrays[name] = np.frombuffer(data, np.dtype(_TYPES[kind]).newbyteorder("<"), math.prod(shape), 8 + size + begin).reshape(shape).astype(_TYPES[kind])
+    return arrays
+
+
+# >>torch
+
+
+def torch_module(network: Network) -> Any:
+    """A torch.nn.Module with a copy of the network's parameters, `parameters_`, as one nn.Parameter: module(x) for x of shape (..., inputs)
+    gives (..., outputs), and torch trains it. It needs torch."""
+    import torch
+
+    source = (f"import mlp; [Differentiable] float[{network.outputs}] run({network.slang_type} net, float x[{network.inputs}])"
+              " { return net.run(x); }")
+    run = Module.load_from_source(network.device, f"slangpy_mlp_{abs(hash(network.slang_type)):x}", source).find_function("run")
+
+    class MLP(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.parameters_ = torch.nn.Parameter(torch.from_numpy(network.parameters.to_numpy()))
+
+        def forward(self, x: Any) -> Any:
+            return run(self.parameters_, x)
+
+    return MLP()

@@ -1,0 +1,237 @@
+"""The batch engine of small networks, on CUDA: src/slang/mlp_batch.slang says what its kernels do, and this module which of them run.
+
+    net = BatchNetwork(device, inputs=32, outputs=3, width=64, depth=3)
+    net.parameters.copy_from_numpy(...)      # float32; then net.pack()
+    y = net.forward(x)                       # x (rows, inputs) of half
+    net.step(x, targets, rate=1e-3)          # forward, loss, backward, Adam
+"""
+from typing import Any
+
+from . import _slangpy
+from ._slangpy import Tensor
+
+ACTIVATIONS = ("none", "relu", "leaky_relu", "sigmoid", "tanh")
+LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
+ENGINES = ("mma", "wgmma")
+_KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
+
+# Warps of a group, by engine and width: of the forward kernel, and of the training kernel (0: there is none), and how many
+# groups of the forward kernel a multiprocessor holds.
+_SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
+           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (16, 8, 1), ("wgmma", 128): (12, 8, 1)}
+
+
+def _staged_bytes(width: int, depth: int, bias: bool) -> int:
+    return depth * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias
+
+
+def _training_bytes(engine: str, width: int, depth: int, bias: bool) -> int:
+    """Shared memory of a group of the training kernel."""
+    weights = (_staged_bytes(width, depth, bias) + 1023) // 1024 * 1024
+    warps = _SHAPES[engine, width][1]
+    if engine == "wgmma" and width == 128:
+        return max(weights + 2 * (3 * 16384 + 1024) + 1024, 2 * width * width * 2 + 2 * 5 * 16384 + 1024 + 512)
+    if engine == "wgmma":
+        return weights + warps // 4 * ((depth + 3) * 8192 + 1024) + 1024 * bias
+    team = (width // 32) ** 2
+    rows = 32 * team
+    return weights + warps // team * ((depth + 2) * rows * width * 2 + rows * 16)
+
+
+def _sums_bytes(width: int, depth: int, bias: bool) -> int:
+    weights = depth * width * width + 8 * width + (depth * width + 8) * bias + 1
+    return (weights + 3) // 4 * 16
+
+
+def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, activation: str = "relu", bias: bool = False,
+            engine: str, training: bool = False) -> str:
+    """Why the engine cannot run such a network on this device; "" where it can. The plain path runs any."""
+    info = device._info()
+    if info["backend"] != "cuda":
+        return "the batch engine is for CUDA, the device is of backend '%s'" % info["backend"]
+    major, minor = (int(i) for i in info["driver"].rsplit(" ", 1)[1].split("."))
+    if engine == "wgmma" and (major, minor) != (9, 0):
+        return "wgmma needs compute capability 9.0, the device has %d.%d" % (major, minor)
+    if major < 8:
+        return "mma.sync of halves needs compute capability 8.0, the device has %d.%d" % (major, minor)
+    if width not in (32, 64, 128):
+        return "its width is %d; the matrix units take 32, 64 and 128" % width
+    if not 1 <= depth <= 8:
+        return "its depth is %d; 1 to 8 hidden layers are possible" % depth
+    if not 1 <= inputs <= width:
+        return "it has %d inputs; 1 to %d, its width, are possible" % (inputs, width)
+    if not 1 <= outputs <= 8:
+        return "it has %d outputs; 1 to 8 are possible" % outputs
+    if activation not in ACTIVATIONS:
+        return "its activation is %r; %s are possible" % (activation, ", ".join(ACTIVATIONS))
+    if training and not _SHAPES[engine, width][1]:
+        return "%s has no training kernel of width %d" % (engine, width)
+    need = _training_bytes(engine, width, depth, bias) if training else _staged_bytes(width, depth, bias)
+    if need > info["max_shared_bytes"]:
+        return "its %s needs %d bytes of shared memory, the device has %d" % ("training" if training else "forward pass", need, info["max_shared_bytes"])
+    if training and engine == "wgmma" and width == 128 and depth not in (2, 3):
+        return "its depth is %d; wgmma trains 2 or 3 hidden layers of width 128" % depth
+    if training and engine == "wgmma" and depth > 4:
+        return "its depth is %d; wgmma trains up to 4 hidden layers" % depth
+    return ""
+
+
+class BatchNetwork:
+    """A network of `depth` hidden layers of `width` and a layer of `outputs`, whose kernels are those of the batch engine.
+
+    parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP.
+    gradients: float32 tensor: of each parameter, then the loss, as step() and gradient() leave them.
+    dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way, activations half. input_gradient: gradient() can give that of x.
+    engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training.
+    """
+
+    def __init__(self, device: Any, inputs: int, outputs: int, width: int = 64, depth: int = 3, *, activation: str = "relu", loss: str = "l2",
+                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: "str | None" = None) -> None:
+        if loss not in LOSSES:
+            raise ValueError("BatchNetwork: argument 'loss': expected one of %s, got %r" % (", ".join(LOSSES), loss))
+        if dtype not in ("half", "float"):
+            raise ValueError("BatchNetwork: argument 'dtype': expected 'half' or 'float', got %r" % (dtype,))
+        if engine is not None and engine not in ENGINES:
+            raise ValueError("BatchNetwork: argument 'engine': expected one of %s, got %r" % (", ".join(ENGINES), engine))
+        self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
+        self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
+        network: "dict[str, Any]" = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
+        self.engines: "dict[bool, str]" = {}  # by `training`
+        self.reasons: "dict[bool, list[str]]" = {}
+        for training in (False, True):
+            self.reasons[training] = []
+            for name in ((engine,) if engine else ("wgmma", "mma")):
+                why = problem(device, engine=name, training=training, **network)
+                if not why:
+                    self.engines[training] = name
+                    break
+                self.reasons[training].append("%s: %s" % (name, why))
+        if False not in self.engines:
+            raise ValueError("BatchNetwork: expected a network that an engine runs, got one that none does: %s" % "; ".join(self.reasons[False]))
+        self._flags = 2 * bias + 4 * (dtype == "float") + 8 * input_gradient
+        self._module = _slangpy.Module.load_from_source(device, "mlp_batch_net", "import mlp_batch;\n")
+        self.parameter_count = width * (inputs + (depth - 1) * width + outputs) + (depth * width + outputs) * bias
+        zeros = Tensor.zeros
+        self.parameters = zeros(device, (self.parameter_count,), "float")
+        self.gradients = zeros(device, (self.parameter_count + 1,), "float")
+        self._state = zeros(device, (2 * self.parameter_count,), "float")
+        image = ((depth + 1) * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias) // 16
+        if width == 128 and depth in (2, 3):
+            image += width * width * 2 // 16
+        self._image = zeros(device, (image,), "uint4")
+        self._groups = device._info()["multiprocessor_count"] or 1
+        self._part: Any = None  # made by the first training step
+        self._between: Any = None
+        self._no_dx = zeros(device, (1,), "float")
+        self.steps = 0
+        self._functions: "dict[Any, Any]" = {}
+
+    def _constants(self, name: str, training: bool, warps: int) -> "dict[str, int]":
+        return dict(mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs,
+                    mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
+                    mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps, mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
+
+    def _named(self, name: str) -> str:
+        return name + "_float" if self.dtype == "float" else name
+
+    def _function(self, name: str, training: bool, warps: int, shared_bytes: int) -> Any:
+        f = self._functions.get((name, training))
+        if f is None:
+            found: Any = self._module.find_function(name)
+            f = found.thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(self._constants(name, training, warps))
+            self._functions[name, training] = f
+        return f
+
+    def _rows(self, name: str, x: Any) -> int:
+        shape = tuple(x.shape)
+        if len(shape) != 2 or shape[1] != self.inputs:
+            raise ValueError("%s: argument 'x': expected shape (rows, %d), got %s" % (name, self.inputs, shape))
+        return int(shape[0])
+
+    def pack(self) -> None:
+        """Makes the kernels' weights of `parameters`, after these were written."""
+        groups = min((self.parameter_count + 255) // 256, 4 * self._groups)
+        self._function("mlp_pack", False, 8, 0).dispatch([groups * 256, 1, 1], parameters=self.parameters, image=self._image)
+
+    def forward(self, x: Any, y: Any = None, *, command_encoder: Any = None) -> Any:
+        """y (rows, outputs) of x (rows, inputs), whose rows follow each other without gaps."""
+        rows = self._rows("BatchNetwork.forward", x)
+        engine = self.engines[False]
+        warps, _, resident = _SHAPES[engine, self.width]
+        if y is None:
+            y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
+        if rows:
+            tiles = -(-rows // (64 if engine == "wgmma" else 32))
+            groups = min(self._groups * resident, -(-tiles // (warps // 4 if engine == "wgmma" else warps)))
+            f = self._function(self._named("mlp_forward"), False, warps, _staged_bytes(self.width, self.depth, self.bias))
+            f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, y=y, rows=rows, command_encoder=command_encoder)
+        return y
+
+    def _sums(self, x: Any, targets: Any, dx: Any, up: float, dx_scale: float, command_encoder: Any) -> int:
+        """Leaves rows of partial sums in self._part; gives their number."""
+        rows = self._rows("BatchNetwork.step", x)
+        if True not in self.engines:
+            raise ValueError("BatchNetwork.step: expected a network that an engine trains, got one that none does: %s" % "; ".join(self.reasons[True]))
+        if tuple(targets.shape) != (rows, self.outputs):
+            raise ValueError("BatchNetwork.step: argument 'targets': expected shape (%d, %d), got %s" % (rows, self.outputs, tuple(targets.shape)))
+        engine = self.engines[True]
+        warps = _SHAPES[engine, self.width][1]
+        if self._part is None:
+            self._part = Tensor.empty(self.device, (self._groups, _sums_bytes(self.width, self.depth, self.bias) // 4), "float")
+        team = 4 if engine == "wgmma" else (self.width // 32) ** 2
+        wide = engine == "wgmma" and self.width == 128
+        tiles = -(-rows // (64 if engine == "wgmma" else 32 * team))
+        groups = max(1, min(self._groups, -(-tiles // (warps // team))))
+        if wide and (self._between is None or self._between.shape[0] < rows):
+            self._between = Tensor.empty(self.device, (rows, 64), "float")  # 128 halves for each row
+        last = dx if dx is not None else self._no_dx
+        f = self._function(self._named("mlp_gradient"), True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
+        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=self._between if wide else last,
+                   rows=rows, up=up, dx_scale=dx_scale, command_encoder=command_encoder)
+        if wide:
+            f = self._function(self._named("mlp_gradient_rest"), True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
+            f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, between=self._between, part=self._part, dx=last, rows=rows, dx_scale=dx_scale,
+                       command_encoder=command_encoder)
+        return groups
+
+    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8,
+                command_encoder: Any = None) -> None:
+        corrections = [1 / (1 - b ** max(self.steps, 1)) for b in betas]
+        f = self._function("mlp_update", True, 8, 8 * 33 * 4)
+        f.dispatch([-(-(self.parameter_count + 1) // 32) * 256, 1, 1], part=self._part, gradients=self.gradients, parameters=self.parameters, state=self._state,
+                   image=self._image, scales=_slangpy.float4(scale, loss_scale, rate, epsilon), betas=_slangpy.float4(*betas, *corrections),
+                   rows_mode=_slangpy.uint2(groups, mode), command_encoder=command_encoder)
+
+    def _scales(self, x: Any) -> "tuple[float, float]":
+        n = max(int(x.shape[0]) * self.outputs, 1)
+        return (1.0, 1.0) if self.loss == "given" else (1.0 / n, 1.0 / n)
+
+    def gradient(self, x: Any, targets: Any, dx: Any = None, up: float = 1, *, command_encoder: Any = None) -> None:
+        """Fills `gradients` with those of the loss's mean over all outputs, and with the loss; dx (rows, inputs), float32, with that of x.
+        loss="given": targets are the gradients of the outputs. up: the outputs' gradients are multiplied by it before they become half."""
+        if (dx is not None) != self.input_gradient:
+            raise ValueError("BatchNetwork.gradient: argument 'dx': expected %s" % ("a tensor" if self.input_gradient else "none without input_gradient=True"))
+        scale, loss_scale = self._scales(x)
+        self._update(self._sums(x, targets, dx, up, scale / up, command_encoder), scale / up, loss_scale, 0, command_encoder=command_encoder)
+
+    def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
+             optimizer: str = "adam", *, command_encoder: Any = None) -> None:
+        """One training step: forward, loss, backward, then Adam or plain descent ("sgd"). A loss that is not finite changes no parameter."""
+        if optimizer not in ("adam", "sgd"):
+            raise ValueError("BatchNetwork.step: argument 'optimizer': expected 'adam' or 'sgd', got %r" % (optimizer,))
+        scale, loss_scale = self._scales(x)
+        self.steps += 1
+        groups = self._sums(x, targets, self._dx_scratch(x), up, scale / up, command_encoder)
+        self._update(groups, scale / up, loss_scale, 1 if optimizer == "adam" else 2, rate, betas, epsilon, command_encoder)
+
+    def _dx_scratch(self, x: Any) -> Any:
+        return Tensor.empty(self.device, tuple(x.shape), "float") if self.input_gradient else None
+
+    def explain(self) -> str:
+        """Which kernels run, and why not others."""
+        text = []
+        for training, what in ((False, "forward"), (True, "training")):
+            engine = self.engines.get(training)
+            text.append("%s: %s" % (what, engine or "none"))
+            text += ["  not " + reason for reason in self.reasons[training]]
+        return "\n".join(text)

@@ -1,0 +1,123 @@
+"""The batch engine of small networks (slangpy.mlp_batch) without a GPU: on tests/unit/fake_cuda, whose device memory is host memory,
+with the kernels' own text run on the CPU (tests/mlp/emulate.cpp), against float64 numpy; what NVRTC makes of them; errors. On a GPU:
+tests/mlp/batch_engine.py. And Function.shared_bytes, which the engine needs.
+"""
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+from conftest import TOP
+from test_cuda_context import fake  # noqa: F401
+
+EMULATED = """
+import os, tempfile
+state.capability = 90
+sys.path.insert(0, %r)
+import batch_engine, emulated
+folder = tempfile.TemporaryDirectory()
+batch_engine.CASES = %%r
+bad = emulated.main(folder.name, 0, 99)
+assert bad == 0 and batch_engine.lines == %%d, batch_engine.lines
+""" % os.path.join(TOP, "tests/mlp")
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+@pytest.mark.parametrize("case", [
+    (64, 2, 17, 3, 300, {"bias": True, "dtype": "float", "input_gradient": True}), (32, 1, 9, 1, 65, {"bias": True, "activation": "tanh"}),
+    (128, 2, 40, 5, 150, {"bias": True, "dtype": "float", "loss": "relative_l2"}), (128, 3, 128, 8, 129, {"input_gradient": True})])
+def test_numbers(fake, case):  # noqa: F811
+    """N3: forward and gradients of both engines against float64, layer by layer, the same bits in each run, nothing beyond the ends."""
+    width = case[0]
+    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[width]  # wgmma trains from width 64 on, mma up to 64
+    fake((EMULATED % ([case], lines)).replace("bad = emulated.main", "with __import__('contextlib').redirect_stdout(sys.stderr):\n    bad = emulated.main"))
+
+
+def test_compiled(fake):  # noqa: F811
+    """Z4, N3: NVRTC compiles the kernels for sm_90a and sm_80; groups, shared memory, explain()."""
+    fake("""
+from slangpy.mlp_batch import BatchNetwork
+for capability, engines, explained in ((90, {False: "wgmma", True: "wgmma"}, "forward: wgmma\\ntraining: wgmma"),
+                                       (80, {False: "mma", True: "mma"}, "forward: mma\\n  not wgmma: wgmma needs compute capability 9.0, the device has 8.0")):
+    state.capability = capability
+    with spy.create_device(spy.DeviceType.cuda) as d:
+        net = BatchNetwork(d, 64, 8)
+        assert net.engines == engines and net.explain().startswith(explained), net.explain()
+        net.pack()
+        x, t = spy.Tensor.zeros(d, (1000, 64), "half"), spy.Tensor.zeros(d, (1000, 8), "half")
+        y = net.forward(x)
+        d.wait_for_idle()
+        assert y.shape == (1000, 8) and state.shared == 3 * 8192 + 2048
+        net.step(x, t)
+        d.wait_for_idle()
+        assert state.shared == 8 * 33 * 4
+        encoder = d.create_command_encoder()  # recorded once, replayed
+        net.step(x, t, command_encoder=encoder)
+        recording = encoder.finish()
+        before = state.counts[2]
+        for _ in range(3):
+            d.submit_command_buffer(recording)
+        d.wait_for_idle()
+        assert state.counts[2] == before + 6
+        net.forward(spy.Tensor.zeros(d, (0, 64), "half"))
+        assert state.counts[2] == before + 6
+""")
+
+
+def test_errors(fake, device):  # noqa: F811
+    """Bad input: what the engines cannot run says why; shapes."""
+    from slangpy.mlp_batch import BatchNetwork
+    if device.info.type != spy.DeviceType.cuda:
+        with pytest.raises(ValueError, match="the batch engine is for CUDA, the device is of backend 'vulkan'"):
+            BatchNetwork(device, 32, 3)
+    fake("""
+from slangpy.mlp_batch import BatchNetwork
+state.capability = 90
+d = spy.create_device(spy.DeviceType.cuda)
+for words, args, more in (("its width is 48; the matrix units take 32, 64 and 128", (32, 3, 48), {}), ("it has 65 inputs; 1 to 64, its width", (65, 3), {}),
+                          ("it has 9 outputs", (32, 9), {}), ("it has 0 inputs", (0, 3), {}), ("its depth is 0", (32, 3, 64, 0), {}), ("its depth is 9", (32, 3, 64, 9), {}),
+                          ("its forward pass needs 266240 bytes of shared memory, the device has 232448", (32, 3, 128, 8), {}),
+                          ("argument 'loss': expected one of l2, l1, relative_l2, huber, given, got 'l3'", (32, 3), dict(loss="l3")),
+                          ("argument 'engine': expected one of mma, wgmma, got 'cpu'", (32, 3), dict(engine="cpu")),
+                          ("argument 'dtype': expected 'half' or 'float', got 'double'", (32, 3), dict(dtype="double")),
+                          ("its activation is 'sine'", (32, 3), dict(activation="sine"))):
+    raises(ValueError, words, BatchNetwork, d, *args, **more)
+net = BatchNetwork(d, 32, 3, dtype="float")
+x, t = spy.Tensor.zeros(d, (10, 32), "float"), spy.Tensor.zeros(d, (10, 3), "float")
+raises(ValueError, "argument 'x': expected shape (rows, 32), got (10, 3)", net.forward, t)
+raises(ValueError, "argument 'targets': expected shape (10, 3), got (10, 32)", net.step, x, x)
+raises(ValueError, "argument 'dx': expected none without input_gradient=True", net.gradient, x, t, x)
+raises(ValueError, "argument 'optimizer': expected 'adam' or 'sgd', got 'lion'", net.step, x, t, optimizer="lion")
+raises(spy.Error, "'x': expected float*", net.forward, spy.Tensor.zeros(d, (10, 32), "half"))
+deep = BatchNetwork(d, 32, 3, 128, 4)
+raises(ValueError, "one that none does: wgmma: its depth is 4; wgmma trains 2 or 3 hidden layers of width 128; mma: mma has no training kernel of width 128",
+       deep.step, spy.Tensor.zeros(d, (10, 32), "half"), spy.Tensor.zeros(d, (10, 3), "half"))
+state.capability = 75
+raises(ValueError, "mma.sync of halves needs compute capability 8.0, the device has 7.5", BatchNetwork, spy.create_device(spy.DeviceType.cuda), 32, 3)
+""")
+
+
+def test_shared_bytes(fake, device):  # noqa: F811
+    """Z4: Function.shared_bytes reaches the launch; what the device does not have is an error."""
+    f = spy.Module.load_from_source(device, "shared_bytes", "float twice(float x) { return 2 * x; }").twice
+    for bad, error in (("many", TypeError), (1.5, TypeError), (-1, ValueError), (1 << 32, ValueError)):
+        with pytest.raises(error, match="shared_bytes: expected"):
+            f.shared_bytes(bad)
+    assert f.shared_bytes(0)(np.float32(3)) == 6
+    if device.info.type != spy.DeviceType.cuda:
+        assert device.info.limits.max_shared_bytes == 0
+        with pytest.raises(spy.Error, match="twice: its options: shared_bytes: expected at most 0, got 64"):
+            f.shared_bytes(64)(np.float32(3))
+    fake("""
+d = spy.create_device(spy.DeviceType.cuda)
+assert d.info.limits.max_shared_bytes == 232448 and d.info.limits.multiprocessor_count == 132
+f = module_of(d).find_function("k")
+b = spy.Tensor.zeros(d, (32,), "float")
+for size in (0, 1000, 200000):
+    f.shared_bytes(size).dispatch([32, 1, 1], b=b)
+    d.wait_for_idle()
+    assert state.shared == size
+raises(spy.Error, "shared_bytes: expected at most 232448, got 232449", f.shared_bytes(232449).dispatch, [32, 1, 1], b=b)
+""")

@@ -1,0 +1,115 @@
+// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+#ifndef SPYI_FUSION_H
+#define SPYI_FUSION_H
+
+#include "api/fuse.h"
+#include "call/call.h"
+#include "kinds/kinds.h"
+
+typedef enum spyi_step_kind {
+    SPYI_STEP_INPUT,    // a parameter of the fused function
+    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CALL,     // a Slang function
+    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_MAKE,     // Type(...)
+    SPYI_STEP_FIELDS,   // a struct, field by field
+    SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
+    SPYI_STEP_MEMBER    // a field or a swizzle
+} spyi_step_kind;
+
+// One parameter of the overload that a call has chosen. The names are copies, since a reload frees those of
+// the function.
+typedef struct spyi_step_param {
+    char *name;
+    const spyi_type *type;
+    bool in, out, has_default;
+    int32_t operand; // number of the operand that feeds it; -1: none
+} spyi_step_param;
+
+// How an operator is written, and which types it takes and gives.
+typedef enum spyi_operator_form {
+    SPYI_FORM_ARITHMETIC, // a + b
+    SPYI_FORM_COMPARE,    // a < b: bool, or a vector of bool
+    SPYI_FORM_LOGIC,      // a && b, of vectors and(a, b)
+    SPYI_FORM_BITS,       // a & b
+    SPYI_FORM_SIGN,       // -a
+    SPYI_FORM_NOT,        // !a
+    SPYI_FORM_INVERT,     // ~a
+    SPYI_FORM_INDEX,      // a[i]
+    SPYI_FORM_CHOOSE,     // select(c, a, b)
+    SPYI_FORM_NO_DIFF,    // detach(a)
+    SPYI_FORM_BUILT_IN    // name(...)
+} spyi_operator_form;
+
+typedef struct spyi_fused_step {
+    uint8_t kind; // spyi_step_kind
+    uint8_t form; // OPERATOR: spyi_operator_form
+    const spyi_type *type; // NULL: not known yet
+    char *name;            // of an input, member, operator or type; what `kind` says
+    uint32_t *operands;    // numbers of steps
+    char **names;          // names of the operands; NULL: none has one
+    uint32_t count;        // operands
+    // CALL
+    spy_function *function;
+    spyi_callee callee;
+    char *spelling;
+    spyi_step_param *params;
+    uint32_t param_count;
+    const spyi_type *result;
+    bool no_diff;        // its derivative is not taken
+    // CONSTANT
+    spy_dtype dtype;
+    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    union {
+        double f;
+        int64_t i;
+        uint64_t u;
+    } value;
+} spyi_fused_step;
+
+typedef struct spyi_fused_output {
+    char *name;
+    uint32_t step;
+} spyi_fused_output;
+
+struct spy_fusion {
+    spyi_object object;
+    uint32_t number; // unique in the process
+    char *name;
+    spy_module **modules; // retained; in the order in which they are named
+    uint32_t module_count;
+    spyi_fused_step *steps; // steps[0] is not used, so that 0 means none
+    uint32_t count, capacity;
+    spyi_fused_output *outputs;
+    uint32_t output_count;
+    spy_fuse_reduction reduction;
+    spy_dims dims;
+    spy_fuse_backward backward;
+    bool failed; // a step has reported an error
+    spy_fusion *previous, *next;
+};
+
+// >>types.c
+// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// with the reason in `error`.
+SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
+// Adds the module to those that the graph names and retains it; false: out of memory.
+SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
+// Finds a type by its name in the modules of the graph; NULL: there is none.
+SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
+SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
+// Writes how messages name a step: "input 'x'", "the result of tone_map".
+SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
+SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
+
+// >>write.c
+// Writes the module's text. `differentiable`: the function is marked so.
+SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
+
+// Gives a struct by fields its type; false: the fields are not those of the type.
+SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
+
+// >>reduce.c
+SPYI_FN const spyi_fused_table *spyi_reductions(void);
+
+#endif // SPYI_FUSION_H

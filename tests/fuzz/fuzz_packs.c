@@ -1,0 +1,193 @@
+// Packs whose bytes are not what was written. A pack with a changed bit anywhere is refused. One whose hash is right again, as only
+// an attacker makes it, gives results or errors: whatever the answers in it say, nothing is read or written where it must not be. The
+// answers are those of the cache on disk, too.
+//
+// fuzz_packs [ROUNDS]: seeded (SPY_TEST_SEED); fuzz_packs --seed FILE writes a pack for libFuzzer's corpus. With -DSPY_LIBFUZZER and
+// -fsanitize=fuzzer the file is a libFuzzer target, whose inputs are packs.
+#include "spy_test.h"
+
+#include "api/gradient.h"
+#include "api/pack.h"
+#include "api/reflect.h"
+#include "backend/null/null.h"
+#include "chance.h"
+
+#include <stdio.h>
+
+static const char text[] = "uniform float gain;\n"
+                           "struct Light { float3 color; float power; };\n"
+                           "enum Sort { A, B = 5 };\n"
+                           "interface IScale { float scale(float x); }\n"
+                           "struct Twice : IScale { float k; float scale(float x) { return 2 * x + k; } }\n"
+                           "float add(float x, float y) { return x + 2 * y; }\n"
+                           "float add(int x, float y) { return x + y; }\n"
+                           "T same<T>(T x) { return x; }\n"
+                           "float shade(Light l, float x) { return l.color.y * l.power * x * gain; }\n"
+                           "float any<S : IScale>(S s, float x) { return s.scale(x); }\n"
+                           "[Differentiable] float poly(float a, float b) { return a * a * b + b; }\n"
+                           "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
+                           "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first; }\n";
+
+static void quiet(spy_log_level level, const char *message, void *user) {
+    (void)level, (void)message, (void)user;
+}
+
+static spy_tensor *floats(spy_device *device, spy_shape shape) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = shape;
+    d.with_grad = true;
+    return spy_create_tensor(device, &d);
+}
+
+// Everything that a pack is asked. Each step may fail.
+static int program(spy_device *device, bool must) {
+    spy_module_desc m;
+    int bad = 0;
+    memset(&m, 0, sizeof m);
+    m.name = "m";
+    m.source = text;
+    spy_module *module = spy_load_module(device, &m);
+    if (!module) return must ? 1 : 0;
+    spy_tensor *x = floats(device, SPY_SHAPE(8)), *y = floats(device, SPY_SHAPE(8)), *z = floats(device, SPY_SHAPE(8));
+    float light[4] = { 1, 2, 3, 4 };
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+#define STEP(call) bad += (call) != SPY_OK
+    STEP(spy_call(spy_find_function(module, "add"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("_result", z))));
+    STEP(spy_call(spy_find_function(module, "same"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
+    const spy_arg gain = spy_arg_f32("gain", 2);
+    options.globals.items = &gain;
+    options.globals.count = 1;
+    STEP(spy_call_with(spy_find_function(module, "shade"),
+                       SPY_ARGS(spy_arg_data("l", light, sizeof light), spy_arg_tensor("x", x), spy_arg_tensor("_result", z)), &options));
+    STEP(spy_call(spy_find_function(module, "any"), SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"),
+                                                             spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
+    STEP(spy_call_backward(spy_find_function(module, "poly"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", z))));
+    spy_uint3 threads = { 8, 1, 1 };
+    STEP(spy_dispatch(spy_find_function(module, "fill"), threads, SPY_ARGS(spy_arg_tensor("to", z), spy_arg_f32("first", 1)), NULL));
+#undef STEP
+    bad += !spy_has_type(module, "Light");
+    bad += spy_type_size_bytes(module, "Light") == 0;
+    bad += spy_reflect_module(module) == NULL;
+    bad += spy_reflect_type(module, "Light") == NULL;
+    bad += spy_wait(device) != SPY_OK;
+    (void)spy_take_error(device);
+    return must ? bad : 0;
+}
+
+static spy_device *open_pack(const void *bytes, size_t size) {
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spyi_null_backend();
+    d.offline = true;
+    d.log.func = quiet;
+    d.pack_data = bytes;
+    d.pack_size_bytes = size;
+    spy_device *device = spy_create_device(&d);
+    if (!device) (void)spy_take_error(NULL);
+    return device;
+}
+
+// Makes the frame of the bytes right again (base/archive.c).
+static void mend(uint8_t *bytes, size_t size) {
+    static const uint8_t magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
+    uint32_t numbers[2] = { 1, SPY_VERSION };
+    uint64_t whole = size;
+    if (size < 40) return;
+    memcpy(bytes, magic, sizeof magic);
+    memcpy(bytes + 8, numbers, sizeof numbers);
+    memcpy(bytes + 16, &whole, sizeof whole);
+    uint64_t hash = spyi_hash(bytes + 32, size - 32, spyi_hash(bytes, 24, 1));
+    memcpy(bytes + 24, &hash, sizeof hash);
+}
+
+static void run(const uint8_t *bytes, size_t size) {
+    char manifest[300];
+    spy_device *device = open_pack(bytes, size);
+    if (!device) return;
+    (void)spy_get_pack_manifest(device, manifest, sizeof manifest);
+    (void)program(device, false);
+    spy_release_device(device);
+}
+
+#ifdef SPY_LIBFUZZER
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    uint8_t *copy = (uint8_t *)malloc(size + 1);
+    memcpy(copy, data, size);
+    mend(copy, size);
+    run(copy, size);
+    free(copy);
+    return 0;
+}
+#else
+
+static int record(const char *path) {
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spyi_null_backend();
+    d.offline = d.record_pack = true;
+    d.log.func = quiet;
+    spy_device *device = spy_create_device(&d);
+    if (!device) return 1;
+    int bad = program(device, true);
+    if (spy_save_pack(device, path) != SPY_OK) bad++;
+    spy_release_device(device);
+    return bad;
+}
+
+int main(int count, char **words) {
+    char path[64];
+    spyi_text whole = { NULL, 0, 0 };
+    long rounds = count > 1 ? strtol(words[1], NULL, 10) : (long)test_count(20000);
+    if (count == 3 && strcmp(words[1], "--seed") == 0) return record(words[2]);
+    seed();
+    snprintf(path, sizeof path, "/tmp/spy_fuzz_packs_%d.pack", (int)(next_random() % 1000000000));
+    if (record(path) != 0 || !spyi_file_read(path, &whole)) {
+        printf("the pack cannot be recorded: 0 passed, 1 failed, 0 skipped\n");
+        return 1;
+    }
+    (void)remove(path);
+    uint8_t *bytes = (uint8_t *)malloc(whole.size);
+    int failed = 0;
+    spy_device *right = open_pack(whole.data, whole.size);
+    failed += !right || program(right, true) != 0; // as it was written
+    spy_release_device(right);
+    for (long round = 0; round < rounds; round++) {
+        memcpy(bytes, whole.data, whole.size);
+        size_t size = whole.size;
+        if (round % 4 == 0) { // one bit, and the hash as it was
+            size_t bit = (size_t)(next_random() % (size * 8));
+            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            spy_device *device = open_pack(bytes, size);
+            if (device) {
+                printf("seed round %ld: a pack with bit %zu changed was taken\n", round, bit);
+                failed++;
+                spy_release_device(device);
+            }
+            continue;
+        }
+        int changes = 1 + (int)below(4);
+        for (int i = 0; i < changes; i++) {
+            size_t at = 32 + (size_t)(next_random() % (size - 32));
+            uint32_t sort = below(5), wide;
+            if (sort == 0) bytes[at] ^= (uint8_t)(1u << below(8));
+            else if (sort == 1) bytes[at] = (uint8_t)next_random();
+            else if (sort == 2) bytes[at] = below(2) ? 0 : 255;
+            else if (at + 4 <= size) { // a length, a count or a number of something
+                static const uint32_t odd[] = { 0, 1, 2, 0x7fffffffu, 0x80000000u, 0xffffffffu, 65536, 255 };
+                wide = odd[below(8)];
+                memcpy(bytes + at, &wide, 4);
+            }
+        }
+        if (below(20) == 0) size = 40 + (size_t)(next_random() % (size - 40));
+        mend(bytes, size);
+        run(bytes, size);
+    }
+    free(bytes);
+    spyi_text_free(&whole);
+    printf("%ld rounds: %d passed, %d failed, 0 skipped\n", rounds, failed ? 0 : 1, failed);
+    return failed != 0;
+}
+#endif

@@ -1,0 +1,591 @@
+#!/usr/bin/env python3
+"""on_gpu.py [SECTION...]: what only a GPU with torch can show of torch and slang-torch here. It needs PYTHONPATH=python with the extension
+built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. All sections take less than two minutes. Each
+prints lines that begin with ok, FAIL, skip or time; the exit status is 1 where one failed.
+
+Sections: cases (random calls on CUDA and Vulkan, values and gradients against torch's own), gradcheck, kernels (slang-torch's), host
+([TorchEntryPoint]), streams, graphs (captured by torch), memory (10,000 training steps), timing, load (loadModule in new processes),
+suites (this folder's and python/tests' pytest files that use torch).
+"""
+import gc
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import torch
+
+import slangpy as spy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+failed = []
+
+
+def say(word, name, text=""):
+    print("{:4} {}{}".format(word, name, ": " + text if text else ""), flush=True)
+    if word == "FAIL":
+        failed.append(name)
+
+
+def attempt(name, work, *args):
+    """Runs a piece of a section; what goes wrong there stays there."""
+    try:
+        say("ok", name, work(*args) or "")
+    except Exception as error:
+        where = [line for line in traceback.format_exc().splitlines() if "on_gpu.py" in line]
+        say("FAIL", name, "{}: {} [{}]".format(type(error).__name__, " ".join(str(error).split())[:900], where[-1].strip() if where else ""))
+
+
+# >>random calls: f(a, b, c) with torch's own formula beside it
+
+CASES = {
+    "poly": ("float {n}({t} a, {t} b, {t} c) {{ return a * a * b + b * c; }}", lambda a, b, c: a * a * b + b * c),
+    "ratio": ("float {n}({t} a, {t} b, {t} c) {{ return a / (1 + b * b) - c; }}", lambda a, b, c: a / (1 + b * b) - c),
+    "wave": ("float {n}({t} a, {t} b, {t} c) {{ return sin(a) * exp(-b) + c * c; }}", lambda a, b, c: torch.sin(a) * torch.exp(-b) + c * c),
+    "largest": ("float {n}({t} a, {t} b, {t} c) {{ return max(a, b) * c; }}", lambda a, b, c: torch.maximum(a, b) * c),
+    "loop": ("float {n}({t} a, {t} b, {t} c) {{ {t} s = c; [MaxIters(3)] for (int i = 0; i < 3; i++) s = s * a + b; return s; }}",
+             lambda a, b, c: ((c * a + b) * a + b) * a + b),
+}
+TYPES = {"float": (torch.float32, 2e-5), "double": (torch.float64, 1e-11), "half": (torch.float16, 2e-2)}
+SHAPES = [((5,), (5,), (5,)), ((3, 4), (4,), ()), ((2, 3, 4), (3, 1), (4,)), ((1,), (7,), ()), ((33,), (), (33,)), ((2, 1, 5), (4, 1), (5,)),
+          ((257,), (257,), (1,)), ((16, 16), (16, 16), (16, 1)), ((0,), (0,), ()), ((), (), ())]
+
+
+def text_of_cases():
+    lines = []
+    for name, (text, _) in CASES.items():
+        for kind in TYPES:
+            lines.append("[Differentiable] " + text.format(n=name + "_" + kind, t=kind).replace("float " + name, kind + " " + name, 1))
+    return "\n".join(lines)
+
+
+def layout(rng, t):
+    """The same values in another layout."""
+    way = rng.choice(("plain", "plain", "steps", "turned", "offset"))
+    if way == "steps" and t.dim():
+        return torch.stack([t, t + 100], dim=-1)[..., 0]
+    if way == "turned" and t.dim() > 1:
+        return t.transpose(0, -1).contiguous().transpose(0, -1)
+    if way == "offset" and t.dim():
+        return torch.cat([t[:1] + 50, t])[1:] if t.shape[0] else t
+    return t
+
+
+def one_case(rng, module, kind, name, dtype, shapes):
+    expected, allowed = CASES[name][1], TYPES[dtype][1]
+    raw = [(torch.rand(s, dtype=torch.float64) + 0.5).to(TYPES[dtype][0]).to(kind) for s in shapes]
+    wanted = [rng.random() < 0.7 for _ in raw]
+    wanted[rng.randrange(3)] = True
+    own = [layout(rng, r).detach().requires_grad_(w) for r, w in zip(raw, wanted)]
+    other = [r.clone().requires_grad_(w) for r, w in zip(raw, wanted)]
+    made, right = module[name + "_" + dtype](*own), expected(*other)
+    torch.testing.assert_close(made, right, atol=allowed, rtol=allowed)
+    weights = torch.rand(right.shape, dtype=torch.float64).to(right.dtype).to(kind)
+    made.backward(weights)
+    right.backward(weights)
+    for a, b, w in zip(own, other, wanted):
+        if w:
+            scale = max(1, made.numel() // max(a.numel(), 1))
+            torch.testing.assert_close(a.grad, b.grad, atol=allowed * 4 * scale, rtol=allowed * 4)
+        elif a.grad is not None:
+            raise AssertionError("a gradient that nobody asked for")
+
+
+def random_cases(device, kind, count):
+    rng = random.Random(int(os.environ.get("SPY_TEST_SEED", "1"), 16))
+    torch.manual_seed(rng.randrange(1 << 30))
+    module = spy.Module.load_from_source(device, "cases", text_of_cases())
+    wrong = []
+    for number in range(count):
+        name, dtype, shapes = rng.choice(list(CASES)), rng.choice(list(TYPES)), rng.choice(SHAPES)
+        if name == "wave" and dtype == "double" and device.info.type == spy.DeviceType.vulkan:
+            dtype = "float"  # Vulkan has no sin() of doubles
+        try:
+            one_case(rng, module, kind, name, dtype, shapes)
+        except Exception as error:
+            wrong.append("{} {} {} {}: {}".format(number, name, dtype, shapes, " ".join(str(error).split())[:300]))
+    if wrong:
+        raise AssertionError("{} of {} wrong; {}".format(len(wrong), count, " | ".join(wrong[:4])))
+    return "{} cases".format(count)
+
+
+def vulkan_device():
+    try:
+        return spy.create_torch_device(spy.DeviceType.vulkan), "cuda"
+    except spy.Error as error:
+        say("skip", "create_torch_device(vulkan)", " ".join(str(error).split())[:200])
+        return spy.create_device(spy.DeviceType.vulkan), "cpu"
+
+
+def cases():
+    with spy.create_torch_device() as device:
+        attempt("cases on CUDA", random_cases, device, "cuda", 300)
+    try:
+        device, kind = vulkan_device()
+    except spy.Error as error:
+        return say("skip", "cases on Vulkan", " ".join(str(error).split())[:200])
+    with device:
+        attempt("cases on Vulkan ({}), tensors on {}".format(device.info.adapter_name, kind), random_cases, device, kind, 300)
+
+
+def gradcheck():
+    source = """
+    [Differentiable] double poly(double a, double b) { return a * a * b + b * b * b; }
+    [Differentiable] double3 blend(double3 a, double3 b, double t) { return a * (1 - t) + b * t * a; }
+    [Differentiable] void two(double a, double b, out double x, out double y) { x = a * b; y = a / b; }
+    """
+
+    def two(m, a, b):
+        x, y = torch.empty_like(a, requires_grad=False), torch.empty_like(a, requires_grad=False)
+        m.two(a, b, x, y)
+        return x, y
+
+    def inputs(*shapes):
+        return tuple((torch.rand(s, dtype=torch.float64, device="cuda") + 0.5).requires_grad_() for s in shapes)
+
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "gradcheck", source)
+        check = torch.autograd.gradcheck
+        attempt("gradcheck poly", lambda: str(check(lambda a, b: m.poly(a, b), inputs((3, 4), (4,)))))
+        attempt("gradcheck vectors", lambda: str(check(lambda a, b, t: m.blend(a, b, t), inputs((4, 3), (4, 3), (4,)))))
+        attempt("gradcheck two outputs", lambda: str(check(lambda a, b: two(m, a, b), inputs((5,), (5,)))))
+
+
+# >>slang-torch's kernels
+
+KERNELS = """
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void square(DiffTensorView input, DiffTensorView output)
+{
+    uint3 at = cudaThreadIdx() + cudaBlockIdx() * cudaBlockDim();
+    if (at.x >= input.size(0)) return;
+    output[at.x] = input[at.x] * input[at.x];
+}
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void gather(DiffTensorView input, TensorView<int> index, DiffTensorView output)
+{
+    uint3 at = cudaThreadIdx() + cudaBlockIdx() * cudaBlockDim();
+    if (at.x >= output.size(0)) return;
+    output.storeOnce(at.x, 2 * input[index[at.x]]);
+}
+struct Mesh { TensorView<float> vertices; TensorView<int> indices; };
+[AutoPyBindCUDA] [CUDAKernel]
+void process(Mesh mesh, float by, float3 color)
+{
+    uint at = cudaThreadIdx().x;
+    mesh.vertices[at] = by * mesh.indices[at] + color.y;
+}
+[AutoPyBindCUDA] [CUDAKernel]
+void count(TensorView<float> input, TensorView<int> bins)
+{
+    uint at = cudaThreadIdx().x + cudaBlockIdx().x * cudaBlockDim().x;
+    if (at >= input.size(0)) return;
+    int old;
+    bins.InterlockedAdd(uint(input[at] * 4), 1, old);
+}
+[TorchEntryPoint]
+TorchTensor<float> doubled(TorchTensor<float> input)
+{
+    var result = TorchTensor<float>.zerosLike(input);
+    let groups = uint3((input.size(0) + 31u) / 32u, 1, 1);
+    __dispatch_kernel(twice_kernel, groups, uint3(32, 1, 1))(input, result);
+    return result;
+}
+[CudaKernel]
+void twice_kernel(TensorView<float> input, TensorView<float> output)
+{
+    uint at = cudaThreadIdx().x + cudaBlockIdx().x * cudaBlockDim().x;
+    if (at < input.size(0)) output[at] = 2 * input[at];
+}
+"""
+
+
+def kernel_module():
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "kernels.slang")
+    with open(path, "w") as f:
+        f.write(KERNELS)
+    return spy.loadModule(path)
+
+
+def kernels():
+    m = kernel_module()
+    n = 1000
+    shape = dict(blockSize=(128, 1, 1), gridSize=((n + 127) // 128, 1, 1))
+
+    def square():
+        x = torch.rand(n, device="cuda")
+        y, dx, dy = torch.zeros_like(x), torch.zeros_like(x), torch.ones_like(x)
+        m.square(input=x, output=y).launchRaw(**shape)
+        torch.testing.assert_close(y, x * x)
+        m.square.bwd(input=(x, dx), output=(y, dy)).launchRaw(**shape)
+        torch.testing.assert_close(dx, 2 * x)
+        assert not dy.any(), "the output's gradient is consumed"
+        d, out = torch.full_like(x, 3), torch.zeros_like(x)
+        m.square.fwd(input=(x, d), output=(y, out)).launchRaw(**shape)
+        torch.testing.assert_close(out, 6 * x)
+
+    def gather():
+        x, index = torch.rand(10, device="cuda"), torch.randint(0, 10, (n,), dtype=torch.int32, device="cuda")
+        y, dx, dy = torch.zeros(n, device="cuda"), torch.zeros_like(x), torch.rand(n, device="cuda")
+        m.gather(input=x, index=index, output=y).launchRaw(**shape)
+        torch.testing.assert_close(y, 2 * x[index.long()])
+        right = torch.zeros_like(x).index_add_(0, index.long(), 2 * dy)
+        m.gather.bwd(input=(x, dx), index=index, output=(y, dy)).launchRaw(**shape)
+        torch.testing.assert_close(dx, right, atol=1e-4, rtol=1e-4)
+
+    def structs():
+        i = torch.arange(8, dtype=torch.int32, device="cuda")
+        for make in (lambda v: m.Mesh(vertices=v, indices=i), lambda v: {"vertices": v, "indices": i}, lambda v: (v, i)):
+            v = torch.zeros(8, device="cuda")
+            m.process(mesh=make(v), by=2.0, color=(1.0, 5.0, 1.0)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+            torch.testing.assert_close(v, 2.0 * i + 5)
+
+    def atomics():
+        x, bins = torch.rand(n, device="cuda"), torch.zeros(4, dtype=torch.int32, device="cuda")
+        m.count(input=x, bins=bins).launchRaw(**shape)
+        assert torch.equal(bins, torch.bincount((x * 4).int(), minlength=4).int())
+
+    def function():
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                y = torch.zeros_like(x)
+                m.square(input=x, output=y).launchRaw(**shape)
+                ctx.save_for_backward(x, y)
+                return y
+
+            @staticmethod
+            def backward(ctx, dy):
+                x, y = ctx.saved_tensors
+                dx = torch.zeros_like(x)
+                m.square.bwd(input=(x, dx), output=(y, dy.clone())).launchRaw(**shape)
+                return dx
+
+        x = torch.rand(n, device="cuda", requires_grad=True)
+        (Square.apply(x) * 3).sum().backward()
+        torch.testing.assert_close(x.grad, 6 * x.detach())
+
+    for work in (square, gather, structs, atomics, function):
+        attempt("kernels " + work.__name__, work)
+
+
+def host():
+    m = kernel_module()
+
+    def doubled():
+        x = torch.rand(1000, device="cuda")
+        for _ in range(3):
+            torch.testing.assert_close(m.doubled(x), 2 * x)
+
+    attempt("host function", doubled)
+    run_pytest(os.path.join(TOP, "python/tests/test_seed_slangtorch.py"), "-k", "on_a_gpu")
+
+
+def streams():
+    """Calls go to torch's current stream: no synchronisation stands between torch's work and ours."""
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "streams", "[Differentiable] float add(float a, float b) { return a + b; }")
+
+        def ordered():
+            side = torch.cuda.Stream()
+            for stream in (torch.cuda.current_stream(), side):
+                with torch.cuda.stream(stream):
+                    for _ in range(20):
+                        big = torch.ones(1 << 22, device="cuda")
+                        for _ in range(8):
+                            big = big * 1.5
+                        made = m.add(big, 1.0)
+                        assert float((made - 1 - 1.5 ** 8).abs().max()) == 0
+
+        attempt("streams", ordered)
+
+
+def graphs():
+    source = "[Differentiable] float poly(float a, float b) { return a * a * b + b; }"
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "graphs", source)
+
+        def given_result():
+            a, b, out = (torch.rand(100, device="cuda") for _ in range(3))
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(3):
+                    m.poly(a, b, _result=out)
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                m.poly(a, b, _result=out)
+                out.mul_(2)
+            for _ in range(5):
+                a.copy_(torch.rand_like(a))
+                out.fill_(77)
+                graph.replay()
+                torch.testing.assert_close(out, 2 * (a * a * b + b))
+
+        def training_step():
+            w = torch.nn.Parameter(torch.rand(100, device="cuda"))
+            x, t = torch.rand(100, device="cuda"), torch.rand(100, device="cuda")
+            optimizer = torch.optim.Adam([w], lr=0.05, capturable=True)
+
+            def step():
+                optimizer.zero_grad(set_to_none=False)
+                loss = ((m.poly(w, x) - t) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                return loss
+
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(4):
+                    step()
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                loss = step()
+            # The same steps by torch's own functions, from the same state.
+            v = torch.nn.Parameter(w.detach().clone())
+            other = torch.optim.Adam([v], lr=0.05, capturable=True)
+            other.load_state_dict(optimizer.state_dict())
+            other.param_groups[0]["params"] = [v]
+            for _ in range(50):
+                graph.replay()
+                other.zero_grad()
+                right = ((v * v * x + x - t) ** 2).mean()
+                right.backward()
+                other.step()
+            torch.testing.assert_close(loss, right, atol=1e-5, rtol=1e-3)
+            torch.testing.assert_close(w, v, atol=1e-3, rtol=1e-3)
+            return "loss {:.3g}".format(float(loss))
+
+        attempt("graph of a call with _result", given_result)
+        attempt("graph of a training step", training_step)
+
+
+def memory():
+    import resource
+
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "memory", "[Differentiable] float line(float x, float s, float o) { return s * x + o; }")
+        s, o = (torch.nn.Parameter(torch.zeros((), device="cuda")) for _ in range(2))
+        x = torch.linspace(-1, 1, 4096, device="cuda")
+        optimizer = torch.optim.Adam([s, o], lr=0.01)
+
+        def run(steps):
+            for _ in range(steps):
+                optimizer.zero_grad()
+                loss = ((m.line(x, s, o) - (3 * x - 0.5)) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+            torch.cuda.synchronize()
+            return loss
+
+        def state():
+            gc.collect()
+            free, total = torch.cuda.mem_get_info()
+            with open("/proc/self/statm") as f:
+                resident = int(f.read().split()[1]) * resource.getpagesize()
+            return (total - free) >> 10, resident >> 10
+
+        def training():
+            run(500)
+            before, began = state(), time.perf_counter()
+            loss = run(10000)
+            seconds, after = time.perf_counter() - began, state()
+            text = "GPU {} -> {} KiB, host {} -> {} KiB, loss {:.2g}, {:.1f} us a step".format(before[0], after[0], before[1], after[1], float(loss), seconds * 100)
+            assert after[0] <= before[0] and after[1] <= before[1] + 2048, text
+            assert float(loss) < 1e-4, text
+            return text
+
+        attempt("10,000 training steps", training)
+
+
+# >>timing
+
+RAW = r"""
+#include <time.h>
+#include <stddef.h>
+typedef int (*launch_t)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+double raw(launch_t launch, void *function, void *stream, void **params, int count) {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (int i = 0; i < count; i++) launch(function, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / count / 1e3;
+}
+"""
+PTX = b""".version 7.0
+.target sm_50
+.address_size 64
+.visible .entry add(.param .u64 p, .param .u64 q, .param .u64 r)
+{
+    .reg .b64 %rd<8>; .reg .b32 %r<2>; .reg .f32 %f<4>;
+    ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; ld.param.u64 %rd3, [r];
+    mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4;
+    add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4; add.s64 %rd7, %rd3, %rd4;
+    ld.global.f32 %f1, [%rd5]; ld.global.f32 %f2, [%rd6];
+    add.f32 %f3, %f1, %f2; st.global.f32 [%rd7], %f3;
+    ret;
+}
+"""
+
+
+class Raw:
+    """Bare cuLaunchKernel of an addition of 32 floats, in a loop of C."""
+
+    def __init__(self, a, b, out):
+        import ctypes
+
+        folder = tempfile.mkdtemp()
+        source, library = os.path.join(folder, "raw.c"), os.path.join(folder, "raw.so")
+        with open(source, "w") as f:
+            f.write(RAW)
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+        self.lib, cuda = ctypes.CDLL(library), ctypes.CDLL("libcuda.so.1")
+        self.lib.raw.restype = ctypes.c_double
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        assert cuda.cuModuleLoadData(ctypes.byref(module), PTX) == 0
+        assert cuda.cuModuleGetFunction(ctypes.byref(self.function), module, b"add") == 0
+        self.pointers = [ctypes.c_uint64(t.data_ptr()) for t in (a, b, out)]
+        self.params = (ctypes.c_void_p * 3)(*[ctypes.cast(ctypes.pointer(p), ctypes.c_void_p) for p in self.pointers])
+        self.launch = ctypes.cast(cuda.cuLaunchKernel, ctypes.c_void_p)
+        self.stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+
+    def __call__(self, count):
+        return self.lib.raw(self.launch, self.function, self.stream, self.params, count)
+
+
+def issue_time(work, count=300, rounds=15):
+    """Microseconds that a call of `work` takes to issue: the median over rounds, which begin with an idle GPU."""
+    for _ in range(100):
+        work()
+    times = []
+    for _ in range(rounds):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(count):
+            work()
+        times.append((time.perf_counter() - began) / count * 1e6)
+    torch.cuda.synchronize()
+    return statistics.median(times)
+
+
+def timing():
+    a, b, out = (torch.rand(32, device="cuda") for _ in range(3))
+    rows = {}
+
+    def row(name, value, note=""):
+        rows[name] = value
+        say("time", name, "{:.2f} us{}".format(value, "  " + note if note else ""))
+
+    try:
+        raw = Raw(a, b, out)
+        row("raw cuLaunchKernel", statistics.median(raw(300) for _ in range(15) if torch.cuda.synchronize() is None))
+    except Exception as error:
+        say("skip", "raw cuLaunchKernel", str(error)[:300])
+    source = """
+    float add(float a, float b) { return a + b; }
+    [Differentiable] float poly(float x) { return x * x * 2 + 3; }
+    """
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "timing", source)
+        add, poly = m.add, m.poly
+        bound = "bar: raw + 1.2 = {:.2f}".format(rows["raw cuLaunchKernel"] + 1.2) if rows else ""
+        row("call, torch tensors, _result", issue_time(lambda: add(a, b, _result=out)), bound)
+        row("call, torch tensors, new result", issue_time(lambda: add(a, b)))
+        row("torch.add(out=)", issue_time(lambda: torch.add(a, b, out=out)))
+        row("torch a + b", issue_time(lambda: a + b))
+        x, seed = torch.rand(32, device="cuda", requires_grad=True), torch.ones(32, device="cuda")
+
+        def both(function):
+            x.grad = None
+            function(x).backward(seed)
+
+        row("forward + backward of x * x * 2 + 3", issue_time(lambda: both(poly), 100), "bar: 45")
+        row("the same by torch", issue_time(lambda: both(lambda x: x * x * 2 + 3), 100))
+        row("its forward, requires_grad", issue_time(lambda: poly(x), 100))
+        with torch.no_grad():
+            row("its forward, no_grad", issue_time(lambda: poly(x)))
+    k = kernel_module()
+    index = torch.zeros(32, dtype=torch.int32, device="cuda")
+    launch = k.gather(input=a, index=index, output=out)
+    shape = dict(blockSize=(32, 1, 1), gridSize=(1, 1, 1))
+    row("launchRaw of a bound kernel", issue_time(lambda: launch.launchRaw(**shape)), "bar: 5")
+    row("kernel(...).launchRaw(...)", issue_time(lambda: k.square(input=a, output=out).launchRaw(**shape)), "bar: 5")
+    try:
+        row("host function of one kernel", issue_time(lambda: k.doubled(a)))
+    except Exception as error:
+        say("skip", "host function of one kernel", " ".join(str(error).split())[:200])
+
+
+LOAD = """
+import sys, time
+began = time.perf_counter()
+import torch
+x = torch.rand(1000, device="cuda"); y = torch.zeros_like(x); torch.cuda.synchronize()
+imported = time.perf_counter()
+import slangpy
+m = slangpy.loadModule(sys.argv[1])
+loaded = time.perf_counter()
+m.square(input=x, output=y).launchRaw(blockSize=(128, 1, 1), gridSize=(8, 1, 1)); torch.cuda.synchronize()
+launched = time.perf_counter()
+again = slangpy.loadModule(sys.argv[1])
+assert again is m and torch.allclose(y, x * x)
+print("loadModule {:.3f} s, first launch {:.3f} s, together {:.3f} s; the same again {:.6f} s".format(
+    loaded - imported, launched - loaded, launched - imported, time.perf_counter() - launched))
+"""
+
+
+def load():
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "kernels.slang")
+    with open(path, "w") as f:
+        f.write(KERNELS)
+    env = dict(os.environ, SLANGPY_CACHE=os.path.join(folder, "cache"))
+    for name, bar in (("cold", "bar: 2 s"), ("warm, from the cache on disk", "bar: 0.1 s")):
+        done = subprocess.run([sys.executable, "-c", LOAD, path], env=env, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            say("FAIL", "load " + name, " ".join(done.stderr.split())[-600:])
+        else:
+            say("time", "load " + name, done.stdout.strip() + "  " + bar)
+
+
+def run_pytest(path, *more):
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", path, *more], capture_output=True, text=True, timeout=300)
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    say("ok" if done.returncode == 0 else "FAIL", os.path.relpath(path, TOP), (lines or ["nothing"])[-1])
+    if done.returncode:
+        print("\n".join(lines[-60:]))
+
+
+def suites():
+    for path in sorted(os.listdir(HERE)):
+        if path.startswith("test_") and path.endswith(".py"):
+            run_pytest(os.path.join(HERE, path))
+
+
+SECTIONS = [cases, gradcheck, kernels, host, streams, graphs, memory, timing, load, suites]
+
+if __name__ == "__main__":
+    if not torch.cuda.is_available():
+        print("skip everything: torch sees no CUDA device")
+        sys.exit(0)
+    print("torch {}, Python {}, {}, slangpy.h {}".format(torch.__version__, sys.version.split()[0], torch.cuda.get_device_name(), spy.__version__))
+    for section in SECTIONS:
+        if len(sys.argv) > 1 and section.__name__ not in sys.argv[1:]:
+            continue
+        began = time.perf_counter()
+        try:
+            section()
+        except Exception:
+            say("FAIL", section.__name__, " ".join(traceback.format_exc().split())[-900:])
+        print("     ({} took {:.1f} s)".format(section.__name__, time.perf_counter() - began), flush=True)
+    print("{} failed".format(len(failed)) if failed else "all good")
+    sys.exit(bool(failed))

@@ -1,0 +1,239 @@
+// vmap, vcast, vdim and declared functions on the null backend: what they mean for the parts of structs and pairs, which functions
+// spy_declare() makes, that repeated calls neither allocate nor look up, and what is refused.
+#include "spy_test.h"
+#include "hold_slang.h"
+#include "malloc_count.h"
+#ifdef SPY_TEST_SPLIT
+#include "api/gradient.h"
+#include "api/list.h"
+#include "api/resolve.h"
+#include "backend/null/null.h"
+#include "call/call.h"
+#endif
+
+static const char source[] = "float g(float x, float y) { return x + y; }\n"
+                             "float3 shade(float3 c, float s) { return c * s; }\n"
+                             "struct Light { float3 color; float power; };\n"
+                             "float3 shine(Light l, float d) { return l.color * l.power * d; }\n"
+                             "float over(float x) { return x; }\nfloat over(float3 y) { return y.x; }\n"
+                             "[Differentiable] float times(float x, float w) { return x * w; }\n"
+                             "T ident<T>(T x) { return x; }\n";
+
+#include "null_bench.h"
+
+static spy_tensor *tensor_of(bench *t, spy_shape shape, bool with_grad) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = shape;
+    d.with_grad = with_grad;
+    spy_tensor *x = spy_create_tensor(t->device, &d);
+    if (!x) fail_msg("%s", spy_take_error(t->device).message);
+    return x;
+}
+
+// The mapping of each leaf of a call, in order: "0,1;;1" for two dimensions, none, and one.
+static const char *maps_of(bench *t, spy_function *f, spy_args args) {
+    static char text[256];
+    spy_resolution *r = spy_resolve(f, args, NULL);
+    text[0] = 0;
+    if (!r) fail_msg("%s", spy_take_error(t->device).message);
+    for (uint32_t i = 0; i < r->binding_count; i++) {
+        if (r->bindings[i].kind == SPY_ARG_KIND_STRUCT) continue;
+        for (uint32_t d = 0; d < r->bindings[i].map.count; d++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", d ? "," : "", (int)r->bindings[i].map.dims[d]);
+        snprintf(text + strlen(text), sizeof text - strlen(text), ";");
+    }
+    spy_release_resolution(r);
+    return text;
+}
+
+static void refused(bench *t, spy_status got, spy_status code, const char *words) {
+    spy_error e = spy_take_error(t->device);
+    if (got != code || e.code != code || !strstr(e.message, words))
+        fail_msg("expected '%s' with '%s', got '%s': %s", spy_status_text(code), words, spy_status_text(got), e.message);
+}
+
+static void test_parts(void **state) {
+    bench t;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *c = tensor_of(&t, SPY_SHAPE(4, 3), false), *p = tensor_of(&t, SPY_SHAPE(4), false), *q = tensor_of(&t, SPY_SHAPE(5), false),
+               *plane = tensor_of(&t, SPY_SHAPE(5, 4), false), *grid = tensor_of(&t, SPY_SHAPE(4, 5), false);
+    spy_function *shine = fn(&t, "shine"), *g = fn(&t, "g"), *times = fn(&t, "times");
+    spy_arg fields[2], pair[2];
+    spy_args parts = { fields, 2 }, both = { pair, 2 };
+    spy_dims none;
+    memset(&none, 0, sizeof none);
+    // around a struct: of each field that is run over; numbers and fields that are one value have none
+    fields[0] = spy_arg_tensor("color", c);
+    fields[1] = spy_arg_f32("power", 2);
+    spy_arg light = spy_arg_struct("l", parts);
+    assert_string_equal(maps_of(&t, shine, SPY_ARGS(spy_vmap(light, SPY_DIMS(1)), spy_vmap(spy_arg_tensor("d", q), SPY_DIMS(0)))), "1;;0;");
+    fields[1] = spy_arg_tensor("power", p);
+    assert_string_equal(maps_of(&t, shine, SPY_ARGS(spy_vmap(light, SPY_DIMS(2)), spy_arg_f32("d", 1))), "2;2;;");
+    fields[1] = spy_vmap(fields[1], SPY_DIMS(0)); // its own
+    assert_string_equal(maps_of(&t, shine, SPY_ARGS(spy_vmap(light, SPY_DIMS(1)), spy_arg_f32("d", 1))), "1;0;;");
+    // around a pair: of the value and of its gradient
+    pair[0] = spy_arg_tensor(NULL, p);
+    pair[1] = spy_arg_tensor(NULL, p);
+    assert_string_equal(maps_of(&t, times, SPY_ARGS(spy_vmap(spy_arg_diff_pair("x", both), SPY_DIMS(1)), spy_arg_tensor("w", plane))), "1;0,1;");
+    assert_string_equal(maps_of(&t, times, SPY_ARGS(spy_vcast(spy_arg_diff_pair("x", both), "float"), spy_arg_f32("w", 1))), "0;;");
+    // vdim, and no dimensions
+    assert_string_equal(maps_of(&t, g, SPY_ARGS(spy_vdim(spy_arg_tensor("x", grid), 2), spy_vmap(spy_arg_tensor("y", q), SPY_DIMS(1)))), "0,1;1;");
+    assert_string_equal(maps_of(&t, fn(&t, "shade"), SPY_ARGS(spy_vmap(spy_arg_f32n("c", (const float[]){ 1, 2, 3 }, 3), none), spy_arg_tensor("s", p))), ";0;");
+    assert_string_equal(maps_of(&t, fn(&t, "over"), SPY_ARGS(spy_vcast(spy_arg_tensor(NULL, c), "float"))), "0,1;");
+    assert_string_equal(maps_of(&t, fn(&t, "over"), SPY_ARGS(spy_vcast(spy_arg_tensor(NULL, c), "float3"))), "0;");
+    close_bench(&t);
+}
+
+static void test_declared(void **state) {
+    bench t;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *p = tensor_of(&t, SPY_SHAPE(4), false), *q = tensor_of(&t, SPY_SHAPE(5), false), *c = tensor_of(&t, SPY_SHAPE(4, 3), false);
+    spy_function *g = fn(&t, "g"), *over = fn(&t, "over");
+    spy_args plain = SPY_ARGS(spy_arg_tensor("x", p), spy_arg_tensor("y", q)), by_position = SPY_ARGS(spy_arg_tensor(NULL, p), spy_arg_tensor(NULL, q));
+    spy_function *outer = spy_declare(g, SPY_ARGS(spy_vdim(spy_arg_any(NULL), 1), spy_vmap(spy_arg_any("y"), SPY_DIMS(1))));
+    assert_non_null(outer);
+    assert_ptr_not_equal(outer, g);
+    assert_string_equal(spy_function_name(outer), "g");
+    assert_ptr_equal(spy_function_module(outer), t.module);
+    // the same declaration is the same function; another one is another; the function found by name stays plain
+    assert_ptr_equal(spy_declare(g, SPY_ARGS(spy_vmap(spy_arg_any(NULL), SPY_DIMS(0)), spy_vmap(spy_arg_any("y"), SPY_DIMS(1)))), outer);
+    assert_ptr_not_equal(spy_declare(g, SPY_ARGS(spy_vmap(spy_arg_any(NULL), SPY_DIMS(1)), spy_vmap(spy_arg_any("y"), SPY_DIMS(0)))), outer);
+    assert_ptr_equal(spy_find_function(t.module, "g"), g);
+    assert_ptr_equal(spy_declare(g, SPY_ARGS(spy_arg_any(NULL), spy_arg_any(NULL))), g); // nothing is said
+    assert_ptr_equal(spy_declare(g, SPY_NO_ARGS), g);
+    // by name and by position, declared and called
+    assert_string_equal(maps_of(&t, outer, plain), "0;1;");
+    assert_string_equal(maps_of(&t, outer, by_position), "0;1;");
+    assert_string_equal(maps_of(&t, outer, SPY_ARGS(spy_arg_tensor("y", q), spy_arg_tensor("x", p))), "0;1;");
+    // further
+    spy_function *first = spy_declare(g, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1)));
+    assert_string_equal(maps_of(&t, spy_declare(first, SPY_ARGS(spy_arg_any(NULL), spy_vmap(spy_arg_any(NULL), SPY_DIMS(1)))), plain), "0;1;");
+    // a type, for overloads whose parameters have other names
+    assert_string_equal(maps_of(&t, spy_declare(over, SPY_ARGS(spy_vcast(spy_arg_any(NULL), "float"))), SPY_ARGS(spy_arg_tensor(NULL, c))), "0,1;");
+    assert_string_equal(maps_of(&t, spy_declare(over, SPY_ARGS(spy_vcast(spy_arg_any("y"), "float3"))), SPY_ARGS(spy_arg_tensor(NULL, c))), "0;");
+    // a bug would make a call without its mapping: both calls of one function of the compiler's have their own plans
+    refused(&t, spy_call(g, plain), SPY_ERROR_SHAPE_MISMATCH, "spy_vmap says which dimensions it is run over");
+    good(&t, spy_call(outer, plain));
+    refused(&t, spy_call(g, plain), SPY_ERROR_SHAPE_MISMATCH, "Shape mismatch");
+    close_bench(&t);
+}
+
+static void test_refused(void **state) {
+    bench t;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *p = tensor_of(&t, SPY_SHAPE(4), false);
+    spy_function *g = fn(&t, "g");
+    spy_dims many;
+    memset(&many, 0, sizeof many);
+    many.count = 254; // the marker of spy_map_value()
+    const struct {
+        spy_arg arg;
+        spy_status code;
+        const char *words;
+    } calls[] = {
+        { spy_vdim(spy_arg_tensor("x", p), 2), SPY_ERROR_SHAPE_MISMATCH, "'x': its mapping names 2 dimensions, but 1 of its 1 are run over (float takes 0); spy_vdim(..., 1) names these" },
+        { spy_vdim(spy_arg_tensor("x", p), 9), SPY_ERROR_INVALID_ARGUMENT, "argument 'x': its mapping has more than SPY_MAX_RANK entries" },
+        { spy_vmap(spy_arg_tensor("x", p), many), SPY_ERROR_INVALID_ARGUMENT, "argument 'x': its mapping has more than SPY_MAX_RANK entries" },
+        { spy_vdim(spy_vdim(spy_arg_tensor("x", p), 1), 1), SPY_ERROR_INVALID_ARGUMENT, "argument 'x': it has two mappings" },
+        { spy_vmap(spy_arg_tensor("x", p), SPY_DIMS(-1)), SPY_ERROR_OUT_OF_RANGE, "'x': its mapping names dimension -1; expected 0 to 7" },
+        { spy_vdim(spy_arg_f32("x", 1), 1), SPY_ERROR_INVALID_ARGUMENT, "'x': only tensors and host arrays have dimensions to map" },
+        { spy_vcast(spy_arg_tensor("x", p), "float3"), SPY_ERROR_TYPE_MISMATCH, "'x': expected float, got a cast to float3" },
+        { spy_arg_any("x"), SPY_ERROR_INVALID_ARGUMENT, "argument 'x': it was not made by one of the spy_arg_*" },
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        refused(&t, spy_call(g, SPY_ARGS(calls[i].arg, spy_arg_f32("y", 1))), calls[i].code, calls[i].words);
+    spy_function *declared = spy_declare(g, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1)));
+    refused(&t, spy_call(declared, SPY_ARGS(spy_vdim(spy_arg_tensor("x", p), 1), spy_arg_f32("y", 1))), SPY_ERROR_INVALID_ARGUMENT,
+            "argument 'x': the function was declared with its mapping or type; expected the plain argument");
+    const struct {
+        spy_arg arg;
+        spy_status code;
+        const char *words;
+    } declarations[] = {
+        { spy_arg_tensor("x", p), SPY_ERROR_INVALID_ARGUMENT, "spy_declare: g: parameter 'x': expected spy_arg_any(), alone or within" },
+        { spy_vdim(spy_arg_f32(NULL, 1), 1), SPY_ERROR_INVALID_ARGUMENT, "parameter 1: expected spy_arg_any()" },
+        { spy_map_value(spy_arg_any("x")), SPY_ERROR_INVALID_ARGUMENT, "parameter 'x': expected spy_arg_any()" },
+        { spy_vdim(spy_arg_any("z"), 1), SPY_ERROR_NOT_FOUND, "parameter 'z': the function has no parameter of this name" },
+        { spy_vmap(spy_arg_any("x"), SPY_DIMS(1, 1)), SPY_ERROR_INVALID_ARGUMENT, "parameter 'x': its mapping names dimension 1 twice" },
+        { spy_vmap(spy_arg_any("x"), SPY_DIMS(8)), SPY_ERROR_OUT_OF_RANGE, "parameter 'x': its mapping names dimension 8; expected 0 to 7" },
+        { spy_vdim(spy_arg_any("x"), 200), SPY_ERROR_INVALID_ARGUMENT, "parameter 'x': its mapping has more than SPY_MAX_RANK entries" },
+        { spy_vdim(spy_vdim(spy_arg_any("x"), 1), 1), SPY_ERROR_INVALID_ARGUMENT, "parameter 'x': it has two mappings" },
+        { spy_vcast(spy_arg_any("x"), "flaot"), SPY_ERROR_NOT_FOUND, "parameter 'x': spy_vcast names 'flaot', which is no type of module 'unit'" },
+        { spy_vcast(spy_arg_any("x"), ""), SPY_ERROR_NOT_FOUND, "parameter 'x': spy_vcast names ''" },
+    };
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++) {
+        spy_function *made = spy_declare(g, SPY_ARGS(declarations[i].arg));
+        assert_null(made);
+        refused(&t, declarations[i].code, declarations[i].code, declarations[i].words);
+    }
+    assert_null(spy_declare(declared, SPY_ARGS(spy_vcast(spy_arg_any(NULL), "float"))));
+    refused(&t, SPY_ERROR_INVALID_ARGUMENT, SPY_ERROR_INVALID_ARGUMENT, "parameter 1: it has been declared already");
+    assert_null(spy_declare(g, SPY_ARGS(spy_arg_any(NULL), spy_arg_any(NULL), spy_vdim(spy_arg_any(NULL), 1))));
+    refused(&t, SPY_ERROR_INVALID_ARGUMENT, SPY_ERROR_INVALID_ARGUMENT, "parameter 3: expected at most 2 parameters");
+    spy_args wrong = { NULL, 2 };
+    assert_null(spy_declare(g, wrong));
+    refused(&t, SPY_ERROR_INVALID_ARGUMENT, SPY_ERROR_INVALID_ARGUMENT, "expected 2 parameters, got NULL");
+    assert_null(spy_declare(NULL, wrong));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    close_bench(&t);
+}
+
+// Repeated calls with mappings, with types and of declared functions: found at once, and without an allocation. Each way of the
+// arguments keeps its own plan, whatever calls come between.
+static void test_no_allocations(void **state) {
+    bench t;
+    spyi_null_desc d = defaults();
+    (void)state;
+    d.no_log = true;
+    open_with(&t, &d, NULL);
+    spy_tensor *p = tensor_of(&t, SPY_SHAPE(40), true), *q = tensor_of(&t, SPY_SHAPE(40), true), *plane = tensor_of(&t, SPY_SHAPE(40, 40), true),
+               *c = tensor_of(&t, SPY_SHAPE(40, 3), false), *line = tensor_of(&t, SPY_SHAPE(40), false), *deep = tensor_of(&t, SPY_SHAPE(40, 3), false);
+    spy_function *g = fn(&t, "g"), *times = fn(&t, "times"), *over = fn(&t, "over");
+    spy_function *outer = spy_declare(g, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1), spy_vmap(spy_arg_any("y"), SPY_DIMS(1))));
+    spy_function *product = spy_declare(times, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1), spy_vmap(spy_arg_any("w"), SPY_DIMS(1))));
+    size_t before = 0;
+    spy_device_stats first;
+    memset(&first, 0, sizeof first);
+    for (int i = 0; i < 1000; i++) {
+        if (i == 600) { // the null backend's own list has grown
+            first = spy_get_device_stats(t.device);
+#if TEST_COUNTS_MALLOC
+            before = malloc_calls;
+#endif
+        }
+        spy_status s = spy_call(outer, SPY_ARGS(spy_arg_tensor("x", p), spy_arg_tensor("y", q), spy_arg_tensor("_result", plane)));
+        s |= spy_call(outer, SPY_ARGS(spy_arg_tensor(NULL, q), spy_arg_tensor(NULL, p), spy_arg_tensor("_result", plane)));
+        s |= spy_call(g, SPY_ARGS(spy_vdim(spy_arg_tensor("x", p), 1), spy_vmap(spy_arg_tensor("y", q), SPY_DIMS(1)), spy_arg_tensor("_result", plane)));
+        s |= spy_call(g, SPY_ARGS(spy_arg_tensor("x", p), spy_arg_tensor("y", q), spy_arg_tensor("_result", line)));
+        s |= spy_call(over, SPY_ARGS(spy_vcast(spy_arg_tensor(NULL, c), "float3"), spy_arg_tensor("_result", line)));
+        s |= spy_call(over, SPY_ARGS(spy_vcast(spy_arg_tensor(NULL, c), "float"), spy_arg_tensor("_result", deep)));
+        s |= spy_call_backward(product, SPY_ARGS(spy_arg_tensor("x", p), spy_arg_tensor("w", q), spy_arg_tensor("_result", plane)));
+        good(&t, s);
+    }
+    spy_device_stats last = spy_get_device_stats(t.device);
+    assert_int_equal(last.plan_hits - first.plan_hits, 2800);
+    assert_int_equal(last.plans_built - first.plans_built, 0);
+    assert_int_equal(last.driver_allocations, first.driver_allocations);
+#if TEST_COUNTS_MALLOC
+    assert_int_equal(malloc_calls - before, last.dispatches - first.dispatches); // the null backend's own notes
+#else
+    (void)before;
+    print_message("skipped: malloc is not counted in this build\n");
+#endif
+    close_bench(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_declared),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_allocations),
+    };
+    if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
+}
