@@ -3601,6 +3601,7 @@ typedef enum spy_fuse_backward {
     SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
 } spy_fuse_backward;
 
+// What spy_fuse_begin() needs to know; all zero is a function `fused` whose backward calls choose by themselves.
 typedef struct spy_fuse_desc {
     const char *name;    // name of the function, an identifier; NULL: "fused"
     spy_fuse_backward backward;
@@ -61420,7 +61421,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     }
     // The value of total_, of which only the gradient counts.
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_map(spy_arg_tensor(NULL, to), r->kept);
+    pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
     if (info.shape.rank) {
         spy_tensor_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -61429,7 +61430,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         spread = one ? spy_create_broadcast(one, info.shape) : NULL;
         spy_release_tensor(one);
         if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
-        pair[0] = spy_map(spy_arg_tensor(NULL, spread), r->kept);
+        pair[0] = spy_vmap(spy_arg_tensor(NULL, spread), r->kept);
     }
     both.items = pair;
     both.count = 2;
@@ -61534,8 +61535,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
-    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_map(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_map(value, r->kept);
+    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_vmap(value, r->kept);
     seed.name = "seed_";
     value.name = "value_";
     r->items[count++] = seed;
@@ -62153,7 +62154,7 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
                           "all overloads; give spy_fuse_input() the type",
                           s->name);
         else if (s->kind == SPYI_STEP_FIELDS)
-            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_cast()",
+            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
                           s->count);
         else continue; // what it takes is unknown, which another message says
         return false;

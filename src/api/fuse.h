@@ -42,6 +42,7 @@ typedef enum spy_fuse_backward {
     SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
 } spy_fuse_backward;
 
+// What spy_fuse_begin() needs to know; all zero is a function `fused` whose backward calls choose by themselves.
 typedef struct spy_fuse_desc {
     const char *name;    // name of the function, an identifier; NULL: "fused"
     spy_fuse_backward backward;

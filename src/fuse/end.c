@@ -16,7 +16,7 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
                           "all overloads; give spy_fuse_input() the type",
                           s->name);
         else if (s->kind == SPYI_STEP_FIELDS)
-            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_cast()",
+            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
                           s->count);
         else continue; // what it takes is unknown, which another message says
         return false;

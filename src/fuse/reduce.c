@@ -149,7 +149,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     }
     // The value of total_, of which only the gradient counts.
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_map(spy_arg_tensor(NULL, to), r->kept);
+    pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
     if (info.shape.rank) {
         spy_tensor_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -158,7 +158,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         spread = one ? spy_create_broadcast(one, info.shape) : NULL;
         spy_release_tensor(one);
         if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
-        pair[0] = spy_map(spy_arg_tensor(NULL, spread), r->kept);
+        pair[0] = spy_vmap(spy_arg_tensor(NULL, spread), r->kept);
     }
     both.items = pair;
     both.count = 2;
@@ -263,8 +263,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
-    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_map(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_map(value, r->kept);
+    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_vmap(value, r->kept);
     seed.name = "seed_";
     value.name = "value_";
     r->items[count++] = seed;

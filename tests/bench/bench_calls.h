@@ -190,11 +190,11 @@ static void measure_calls(calls *c, const call_work *k) {
     for (int round = -2; round < CALL_ROUNDS; ++round) { // the first two warm up
         if (!prepare_outputs(c, false, k->item, chain)) break;
         before = spy_get_device_stats(w->device);
-        const uint64_t allocations_before = allocations, mallocs_before = mallocs;
+        const uint64_t allocations_before = (uint64_t)allocations_made, mallocs_before = mallocs;
         const double start = bench_now_ns();
         k->issue(c, count);
         const double issued = bench_now_ns();
-        const uint64_t allocations_after = allocations, mallocs_after = mallocs;
+        const uint64_t allocations_after = (uint64_t)allocations_made, mallocs_after = mallocs;
         spy_wait(w->device);
         const double end = bench_now_ns();
         after = spy_get_device_stats(w->device);
@@ -362,11 +362,11 @@ static void measure_list(calls *c, const char *item, bool changes) {
     char name[64], note[NOTE_BYTES];
     for (int round = -2; round < CALL_ROUNDS; ++round) {
         if (!prepare_outputs(c, false, item, true)) break;
-        const uint64_t allocations_before = allocations, mallocs_before = mallocs;
+        const uint64_t allocations_before = (uint64_t)allocations_made, mallocs_before = mallocs;
         const double start = bench_now_ns();
         issue_list(c, count, changes);
         const double issued = bench_now_ns();
-        const uint64_t allocations_after = allocations, mallocs_after = mallocs;
+        const uint64_t allocations_after = (uint64_t)allocations_made, mallocs_after = mallocs;
         spy_wait(w->device);
         const double end = bench_now_ns();
         if (!check_outputs(c, false, item, true, 0, sum, 1)) return;

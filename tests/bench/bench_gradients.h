@@ -143,7 +143,7 @@ static void measure_backward_calls(world *w, const backward_work *k) {
     spy_device_stats before = { 0 }, after = { 0 };
     for (int round = -2; round < ROUNDS; ++round) {
         for (int b = 0; b < 2; ++b) {
-            const uint64_t had = allocations;
+            const uint64_t had = (uint64_t)allocations_made;
             before = spy_get_device_stats(w->device);
             const double start = bench_now_ns();
             for (size_t i = 0; i < count; ++i)
@@ -153,7 +153,7 @@ static void measure_backward_calls(world *w, const backward_work *k) {
             after = spy_get_device_stats(w->device);
             if (round < 0) continue;
             us[b][round] = (end - start) / (double)count * 1e-3;
-            allocated += allocations - had;
+            allocated += (uint64_t)allocations_made - had;
         }
     }
     if (failures == 0 && good(w, k->backward)) {

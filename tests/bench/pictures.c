@@ -16,6 +16,7 @@
 
 #include "../unit/raster_kernels.h"
 #include "bench_util.h"
+#include "counting_allocator.h"
 
 #define TARGETS 4
 #define DRAWS 512 // of one measured round
@@ -44,29 +45,6 @@ static bool good(world *w, const char *item) {
     const spy_error error = spy_take_error(w->device);
     if (error.code != SPY_OK) bench_fail(&w->out, item, "%s", error.message);
     return error.code == SPY_OK;
-}
-
-// ---- counting allocations
-
-static uint64_t allocations; // of the library, by spy_allocator; this program has one thread that calls it
-
-static void *count_allocate(size_t size_bytes, size_t alignment, void *user_data) {
-    (void)user_data;
-    allocations++;
-    const size_t step = alignment < sizeof(void *) ? sizeof(void *) : alignment;
-    return aligned_alloc(step, (size_bytes + step - 1) / step * step);
-}
-static void count_free(void *memory, size_t size_bytes, void *user_data) {
-    (void)size_bytes, (void)user_data;
-    free(memory);
-}
-static void *count_reallocate(void *memory, size_t old_size_bytes, size_t new_size_bytes, size_t alignment,
-                              void *user_data) {
-    void *moved = count_allocate(new_size_bytes, alignment, user_data);
-    if (moved == NULL || memory == NULL) return moved;
-    memcpy(moved, memory, old_size_bytes < new_size_bytes ? old_size_bytes : new_size_bytes);
-    free(memory);
-    return moved;
 }
 
 // ---- texels
@@ -458,13 +436,13 @@ static void measure_draws(world *w) {
         uint64_t before = 0;
         char item[64];
         for (int round = -4; round < ROUNDS; ++round) {
-            if (round == 0) before = allocations;
+            if (round == 0) before = (uint64_t)allocations_made;
             if (!our_draws(w, raster, targets, rotate == 1, &spent)) return;
             if (round >= 0) ours[round] = spent / DRAWS;
             if (!plain_draws(w, &p, rotate == 1, &spent)) return;
             if (round >= 0) theirs[round] = spent / DRAWS, ratios[round] = ours[round] / theirs[round];
         }
-        const uint64_t made = allocations - before;
+        const uint64_t made = (uint64_t)allocations_made - before;
         const char *where = rotate ? "rotating" : "one_target";
         float texel[4];
         const spy_texture_region region = { .x = SIZE / 2, .y = SIZE / 2, .width = 1, .height = 1 };

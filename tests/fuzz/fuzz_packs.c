@@ -61,7 +61,7 @@ static int program(spy_device *device, bool must) {
     options.globals.count = 1;
     STEP(spy_call_with(spy_find_function(module, "shade"),
                        SPY_ARGS(spy_arg_data("l", light, sizeof light), spy_arg_tensor("x", x), spy_arg_tensor("_result", z)), &options));
-    STEP(spy_call(spy_find_function(module, "any"), SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"),
+    STEP(spy_call(spy_find_function(module, "any"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"),
                                                              spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
     STEP(spy_call_backward(spy_find_function(module, "poly"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", z))));
     spy_uint3 threads = { 8, 1, 1 };

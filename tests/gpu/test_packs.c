@@ -118,7 +118,7 @@ static void program(results *r) {
                      SPY_ARGS(spy_arg_data("l", &light, sizeof light), spy_arg_tensor("x", a), spy_arg_tensor("_result", o)), &call));
     take(r, o);
     o = floats(NULL, SPY_SHAPE(N), false);
-    OK(spy_call(function(m, "any"), SPY_ARGS(spy_cast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"), spy_arg_tensor("x", a),
+    OK(spy_call(function(m, "any"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"), spy_arg_tensor("x", a),
                                              spy_arg_tensor("_result", o))));
     take(r, o);
     o = floats(NULL, SPY_SHAPE(N), true);

@@ -93,7 +93,7 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
         spyp_arena_up(arena);
         if (status < 0) return -1;
         *arg = spy_arg_struct(name, list);
-        if (type) *arg = spy_cast(*arg, type);
+        if (type) *arg = spy_vcast(*arg, type);
         return 0;
     }
     PyErr_Format(PyExc_TypeError, "expected a traced value, a number, a vector or a dict, got %R", (PyObject *)Py_TYPE(object));
