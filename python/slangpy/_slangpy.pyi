@@ -1839,7 +1839,7 @@ def _texture_native(texture: Any, view: Any, /) -> Any:
 def _sampler_native(sampler: Any, /) -> Any:
     """The driver's sampler, or 0."""
 def _raster_draw(*args: Any) -> Any:
-    """Draws, or records it."""
+    """Draws, or records it, or computes gradients."""
 def _raster_outputs(*args: Any) -> Any:
     """Bits of the targets that its fragment function writes."""
 def _raster_make(*args: Any) -> Any:

@@ -366,6 +366,8 @@
 //
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
 //
+// A draw has gradients, too: spy_draw_backward() in raster.h.
+//
 // Textures with gradients (spy_texture_desc.with_grad, spy_texture_grad) are sampled and loaded by functions of
 // Texture2D<T> and SamplerState, or of DiffTexture2D<T> and DiffSamplerState: texture.h says more.
 //
