@@ -4004,7 +4004,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "// >>structs that are built from a tensor",
     "",
     "// [FromTensor] struct Affine { DiffTensor<float, 2> matrix; ... }: where a function takes an Affine, a tensor may be given, which becomes its",
-    "// first field. The other fields have the values that the struct gives them. The rank, element type and sizes are those that the field takes.",
+    "// first field, and the other fields are zero. The rank, element type and sizes are those that the field takes.",
     "[__AttributeUsage(_AttributeTargets.Struct)]",
     "public struct FromTensorAttribute",
     "{",
@@ -39603,10 +39603,9 @@ SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
-    spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
-    spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
-    spyi_weights_kind_of,
+    spyi_unsized_kind_of,      spyi_holder_kind_of,  spyi_pointer_kind_of, spyi_whole_kind_of,
+    spyi_view_kind_of,         spyi_buffer_kind_of,  spyi_texture_kind_of, spyi_sampler_kind_of,
+    spyi_diff_texture_kind_of, spyi_weights_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -40044,7 +40043,7 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
-// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others become zero.
 SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
@@ -41354,6 +41353,12 @@ SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *t
                              const char *path, bool in, bool out, int32_t *node_out) {
     int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t f = 1; f < type->field_count; f++)
+        if (!spyi_may_be_zero(type->fields[f].type))
+            return spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': expected the fields of %s, got a tensor, which leaves '%s' open: %s cannot be zero",
+                path, type->display, type->fields[f].name, type->fields[f].type->display);
     if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
         return false;
     *node_out = node;
@@ -44404,7 +44409,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
-    if (before && node->in && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count)
+    bool filled = node->type->kind == SPYI_TYPE_STRUCT || node->type->from_tensor;
+    if (before && node->in && filled && node->count < node->type->field_count)
         spyi_missing_fields(s, node, to, out);
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];

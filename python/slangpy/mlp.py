@@ -230,11 +230,11 @@ def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Any], metad
     head: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     blocks, at = [], 0
     for name, tensor in tensors.items():
-        array = np.ascontiguousarray(tensor.to_numpy() if isinstance(tensor, Tensor) else tensor)
+        array = np.asarray(tensor.to_numpy() if isinstance(tensor, Tensor) else tensor)
         if array.dtype not in _NAMES:
             raise ValueError(f"save_tensors: '{name}': expected numbers or bools, got {array.dtype}")
         block = array.astype(array.dtype.newbyteorder("<")).tobytes()
-        head[name] = {"dtype": _NAMES[array.dtype], "shape": list(np.shape(array)), "data_offsets": [at, at + len(block)]}
+        head[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + len(block)]}
         blocks.append(block)
         at += len(block)
     text = json.dumps(head, separators=(",", ":")).encode()

@@ -3,10 +3,9 @@
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
-    spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
-    spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
-    spyi_weights_kind_of,
+    spyi_unsized_kind_of,      spyi_holder_kind_of,  spyi_pointer_kind_of, spyi_whole_kind_of,
+    spyi_view_kind_of,         spyi_buffer_kind_of,  spyi_texture_kind_of, spyi_sampler_kind_of,
+    spyi_diff_texture_kind_of, spyi_weights_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
