@@ -188,6 +188,38 @@ def test_forward_mode(device, small):
     assert np.allclose(got.grad.to_numpy().reshape(6, 2), (y(1e-4) - y(-1e-4)) / 2e-4, atol=1e-4)
 
 
+def test_deterministic(device, small):
+    """The same bits in each run, in recorded calls too: sums are made of whole numbers."""
+    rng = np.random.default_rng(11)
+    parameters, _, _ = draw(SMALL, rng)
+    x, target = tensor(device, rng.standard_normal((5000, 3)).astype(np.float32)), tensor(device, rng.standard_normal((5000, 2)).astype(np.float32))
+    exact, runs = small.off.deterministic(), []
+    net = tensor(device, parameters, True)
+    for _ in range(8):
+        net.grad.clear()
+        exact.bwds(net, x, target, _result=spy.diffPair(d=1.0))
+        runs.append(net.grad.to_numpy())
+    encoder = device.create_command_encoder()
+    exact.bwds.append_to(encoder, net, x, target, _result=spy.diffPair(d=1.0))
+    recorded = encoder.finish()
+    for _ in range(2):
+        net.grad.clear()
+        device.submit_command_buffer(recorded)
+        runs.append(net.grad.to_numpy())
+    assert all(np.array_equal(runs[0], run) for run in runs)
+    other = tensor(device, parameters, True)
+    small.off.bwds(other, x, target, _result=spy.diffPair(d=1.0))
+    assert np.allclose(runs[0], other.grad.to_numpy(), rtol=1e-4, atol=1e-4) and np.abs(runs[0]).max() > 10
+    exact.bwds(net, x, target, _result=spy.diffPair(d=1.0))  # adds to what is there
+    assert np.allclose(net.grad.to_numpy(), 2 * runs[0], rtol=1e-6, atol=1e-6)
+    many = tensor(device, np.tile(np.eye(3, 2, dtype=np.float32), (50, 1, 1)), True)
+    result = small.line(many, tensor(device, np.ones((50, 3), np.float32)))
+    small.line.deterministic().bwds(many, tensor(device, np.ones((50, 3), np.float32)), _result=result.with_grads(grad_in=ones(result)))
+    assert np.array_equal(many.grad.to_numpy(), np.ones((50, 3, 2)))
+    with pytest.raises(spy.Error, match="a deterministic call adds to gradients of float, got half"):
+        small.halves.deterministic().bwds(tensor(device, parameters.astype(np.float16), True), x, _result=small.halves(tensor(device, parameters.astype(np.float16)), x).with_grads(grad_in=1))
+
+
 def test_half(device, small):
     """Parameters of half: they are read as they are, sums are floats, gradients are rounded to half."""
     rng = np.random.default_rng(4)

@@ -119,6 +119,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_gradients_drop(tensor);
+    spyi_sums_drop(tensor);
     if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;
