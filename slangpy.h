@@ -4326,7 +4326,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "// >>structs that are built from a tensor",
     "",
     "// [FromTensor] struct Affine { DiffTensor<float, 2> matrix; ... }: where a function takes an Affine, a tensor may be given, which becomes its",
-    "// first field. The other fields have the values that the struct gives them. The rank, element type and sizes are those that the field takes.",
+    "// first field, and the other fields are zero. The rank, element type and sizes are those that the field takes.",
     "[__AttributeUsage(_AttributeTargets.Struct)]",
     "public struct FromTensorAttribute",
     "{",
@@ -4885,6 +4885,76 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
+    "}",
+    "",
+    "// >>exact sums",
+    "//",
+    "// A sum is a whole number of 128 bits, two's complement, low word first, in units of 2^-80. Each float of 2^-57 to 2^40 is added without",
+    "// rounding, by words that hand their carries on, so that the order does not matter. What is larger or no number makes the sum NaN, as do",
+    "// sums above 2^45.",
+    "",
+    "public void spyi_sum_add(uint *sum, float value)",
+    "{",
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;",
+    "    if ((bits & 0x7fffffff) == 0) return;",
+    "    if (exponent > 127 + 40)",
+    "    {",
+    "        // Stands for NaN: no later addition brings it below 0x20000000. The pointer keeps its type, because NVIDIA's compiler",
+    "        // (580.159) crashes on an atomic operation through a pointer that was cast to another type.",
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);",
+    "        return;",
+    "    }",
+    "    uint digits = bits & 0x7fffff;",
+    "    if (exponent != 0) digits |= 0x800000;",
+    "    else exponent = 1;",
+    "    int place = int(exponent) - 127 - 23 + 80; // of the lowest bit",
+    "    if (place < 0)",
+    "    {",
+    "        digits = place > -25 ? digits >> uint(-place) : 0;",
+    "        place = 0;",
+    "    }",
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;",
+    "    bool minus = (bits >> 31) != 0;",
+    "    uint carry = 0;",
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };",
+    "    for (uint k = word; k < 4; k++)",
+    "    {",
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;",
+    "        // part + carry may be 2^32: then the word stays and the carry goes on.",
+    "        uint by = part + carry;",
+    "        if (by < carry) next = 1;",
+    "        else if (by != 0)",
+    "        {",
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);",
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;",
+    "        }",
+    "        carry = next;",
+    "        if (carry == 0 && k > word) break;",
+    "    }",
+    "}",
+    "",
+    "// Returns the sum as a float.",
+    "public float spyi_sum_value(uint4 sum)",
+    "{",
+    "    bool minus = (sum.w >> 31) != 0;",
+    "    uint4 n = sum;",
+    "    if (minus)",
+    "    {",
+    "        n = ~sum;",
+    "        n.x += 1;",
+    "        if (n.x == 0)",
+    "        {",
+    "            n.y += 1;",
+    "            if (n.y == 0)",
+    "            {",
+    "                n.z += 1;",
+    "                if (n.z == 0) n.w += 1;",
+    "            }",
+    "        }",
+    "    }",
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);",
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);",
+    "    return minus ? -value : value;",
     "}",
     NULL
 };
@@ -6103,76 +6173,6 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        levels.f = 0;",
     "    }",
     "    return levels;",
-    "}",
-    "",
-    "// >>exact sums",
-    "//",
-    "// A sum is a whole number of 128 bits, two's complement, low word first, in units of 2^-80. Each float of 2^-57 to 2^40 is added without",
-    "// rounding, by words that hand their carries on, so that the order does not matter. What is larger or no number makes the sum NaN, as do",
-    "// sums above 2^45.",
-    "",
-    "void spyi_sum_add(uint *sum, float value)",
-    "{",
-    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;",
-    "    if ((bits & 0x7fffffff) == 0) return;",
-    "    if (exponent > 127 + 40)",
-    "    {",
-    "        // Stands for NaN: no later addition brings it below 0x20000000. The pointer keeps its type, because NVIDIA's compiler",
-    "        // (580.159) crashes on an atomic operation through a pointer that was cast to another type.",
-    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);",
-    "        return;",
-    "    }",
-    "    uint digits = bits & 0x7fffff;",
-    "    if (exponent != 0) digits |= 0x800000;",
-    "    else exponent = 1;",
-    "    int place = int(exponent) - 127 - 23 + 80; // of the lowest bit",
-    "    if (place < 0)",
-    "    {",
-    "        digits = place > -25 ? digits >> uint(-place) : 0;",
-    "        place = 0;",
-    "    }",
-    "    uint word = uint(place) >> 5, shift = uint(place) & 31;",
-    "    bool minus = (bits >> 31) != 0;",
-    "    uint carry = 0;",
-    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };",
-    "    for (uint k = word; k < 4; k++)",
-    "    {",
-    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;",
-    "        // part + carry may be 2^32: then the word stays and the carry goes on.",
-    "        uint by = part + carry;",
-    "        if (by < carry) next = 1;",
-    "        else if (by != 0)",
-    "        {",
-    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);",
-    "            next = (minus ? before < by : before + by < before) ? 1 : 0;",
-    "        }",
-    "        carry = next;",
-    "        if (carry == 0 && k > word) break;",
-    "    }",
-    "}",
-    "",
-    "// Returns the sum as a float.",
-    "public float spyi_sum_value(uint4 sum)",
-    "{",
-    "    bool minus = (sum.w >> 31) != 0;",
-    "    uint4 n = sum;",
-    "    if (minus)",
-    "    {",
-    "        n = ~sum;",
-    "        n.x += 1;",
-    "        if (n.x == 0)",
-    "        {",
-    "            n.y += 1;",
-    "            if (n.y == 0)",
-    "            {",
-    "                n.z += 1;",
-    "                if (n.z == 0) n.w += 1;",
-    "            }",
-    "        }",
-    "    }",
-    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);",
-    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);",
-    "    return minus ? -value : value;",
     "}",
     "",
     "// >>gradients",
@@ -8847,19 +8847,24 @@ static const char *const spyi_slang_mlp[] = {
     "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
     "{",
     "    public T *_data;",
-    "    public T *_grad; // null: there is no gradient",
+    "    public T *_grad; // null: there is no gradient; odd, in deterministic calls: 1 less is the address of exact sums, 16 bytes each",
     "",
     "    public float load(int at) { return T.load(_data + at); }",
     "    // In forward mode: the direction in which the element moves.",
     "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }",
     "    public bool has_gradient() { return _grad != nullptr; }",
     "    // Adds to the gradient of an element. Threads may add at the same time.",
-    "    public void add(int at, float value) { T.add(_grad + at, value); }",
+    "    public void add(int at, float value)",
+    "    {",
+    "        uint64_t address = uint64_t(_grad);",
+    "        if ((address & 1) != 0) spyi_sum_add((uint *)(address - 1) + 4 * at, value);",
+    "        else T.add(_grad + at, value);",
+    "    }",
     "    // Adds the sum of the wave's values, where all its threads that come here have the same `at` and is_shared().",
     "    public void add_shared(int at, float value)",
     "    {",
     "        float sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) T.add(_grad + at, sum);",
+    "        if (WaveIsFirstLane()) add(at, sum);",
     "    }",
     "    // Whether the threads of the wave that come here have the same weights.",
     "    public bool is_shared()",
@@ -8872,7 +8877,8 @@ static const char *const spyi_slang_mlp[] = {
     "    {",
     "        This other;",
     "        other._data = _data + by;",
-    "        other._grad = _grad == nullptr ? _grad : _grad + by;",
+    "        other._grad = _grad;",
+    "        if (_grad != nullptr) other._grad = (T *)(uint64_t(_grad) + uint64_t(by * ((uint64_t(_grad) & 1) != 0 ? 16 : sizeof(T))));",
     "        return other;",
     "    }",
     "}",
@@ -17036,7 +17042,16 @@ struct spy_tensor {
     bool grads_follow;           // of a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
+    spy_tensor
+        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+    bool has_sums; // these are in device.summed
 };
+
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+typedef struct spyi_summed {
+    spy_tensor *grad, *sums;
+    bool *noted;
+} spyi_summed;
 
 // Indices into spy_tensor.grads: the gradient that calls read, and the one that they add to. Both may be the
 // same tensor.
@@ -17145,6 +17160,13 @@ SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+// Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
+SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
+SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
+// Makes the exact sums of a gradient, unless it has them, and notes them. Returns false with a reason in `error`.
+SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
+// Releases the exact sums of a gradient.
+SPYI_FN void spyi_sums_drop(spy_tensor *grad);
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
 
 // >>data/device.h -------------------------------------------------------------------------------------------
@@ -17207,7 +17229,7 @@ struct spy_device {
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
-    spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)
+    spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
     spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
@@ -20355,6 +20377,7 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_tensor_unlist(tensor);
     spyi_gradients_drop(tensor);
+    spyi_sums_drop(tensor);
     if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;
@@ -20761,8 +20784,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
 SPYI_FN void spyi_texture_grads_drop(spy_texture *t) {
     spy_device *device = t->object.device;
     spy_tensor *more[2] = { t->sums, t->grad_scalars };
-    for (uint32_t i = 0; t->has_sums && i < device->summed_count; i++)
-        if (device->summed[i] == t) device->summed[i--] = device->summed[--device->summed_count];
+    spyi_sums_forget(device, &t->has_sums);
     t->sums = t->grad_scalars = NULL;
     for (int i = 0; i < 2; i++)
         if (more[i]) spyi_object_release(&more[i]->object);
@@ -23561,6 +23583,52 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
         tensor->grads[i] = NULL;
     }
 }
+
+// >>exact sums
+
+SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted) {
+    if (*noted) return;
+    *noted = true;
+    device->summed[device->summed_count].grad = grad;
+    device->summed[device->summed_count].sums = sums;
+    device->summed[device->summed_count++].noted = noted;
+}
+
+SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted) {
+    for (uint32_t i = 0; *noted && i < device->summed_count; i++)
+        if (device->summed[i].noted == noted) device->summed[i--] = device->summed[--device->summed_count];
+}
+
+SPYI_FN void spyi_sums_drop(spy_tensor *grad) {
+    spyi_sums_forget(grad->object.device, &grad->has_sums);
+    grad->has_sums = false;
+    if (grad->sums) spyi_object_release(&grad->sums->object);
+    grad->sums = NULL;
+}
+
+SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
+    spy_device *device = grad->object.device;
+    spy_status status = SPY_OK;
+    if (grad->type->kind != SPYI_TYPE_SCALAR || grad->type->scalar != SPY_DTYPE_FLOAT32) {
+        spyi_text_add(error, "a deterministic call adds to gradients of float, got %s", grad->type->display);
+        return false;
+    }
+    if (!grad->contiguous) {
+        spyi_text_add(error, "a deterministic call adds to a gradient without gaps; copy it");
+        return false;
+    }
+    if (grad->sums && memcmp(&grad->sums->shape, &grad->shape, sizeof grad->shape) != 0) spyi_sums_drop(grad);
+    if (!grad->sums) {
+        const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
+        grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
+        if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
+        if (status != SPY_OK) spyi_sums_drop(grad);
+    }
+    if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);
+    return status == SPY_OK;
+}
+
+// >>sharing
 
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
     spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
@@ -40238,7 +40306,8 @@ enum {
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
-    SPYI_TRAIT_DIFF = 1 << 15           // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -42203,10 +42272,7 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[6] = (int32_t)t->depth;
     ints[7] = leaf->exact;
     memcpy(field, ints, sizeof ints);
-    if (adds && leaf->exact && !t->has_sums) { // call/sums.c adds them to the gradient when the call is made
-        t->has_sums = true;
-        t->object.device->summed[t->object.device->summed_count++] = t;
-    }
+    if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
 
@@ -42248,7 +42314,7 @@ static const spyi_kind_build spyi_diff_texture_build = {
     NULL,
 };
 static const spyi_kind_run spyi_diff_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
-                                                         SPYI_TRAIT_RESOURCE,
+                                                         SPYI_TRAIT_RESOURCE | SPYI_TRAIT_EXACT,
                                                      SPYI_FIELD_KIND,
                                                      SPYI_AGAIN_NEVER,
                                                      spyi_diff_texture_describe,
@@ -42288,7 +42354,8 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out) {
     spyi_texture_form form;
     bool resource = (leaf->traits & SPYI_TRAIT_RESOURCE) && !(leaf->traits & SPYI_TRAIT_VALUE);
-    if (!resource || !leaf->binds || !leaf->field_size || !spyi_texture_form_read(leaf->type->name, NULL, &form))
+    if (!resource || !leaf->binds || !leaf->field_size ||
+        !spyi_texture_form_read(leaf->type->name, NULL, &form))
         return false;
     if (form.kind == SPYI_PARAMETER_SAMPLER) spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
     else
@@ -42991,7 +43058,8 @@ static bool spyi_weights_lie(const spyi_leaf *leaf, const spy_tensor *t) {
 }
 
 static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor, *grad = NULL;
+    const spy_tensor *t = value->tensor;
+    spy_tensor *grad = NULL;
     uint64_t addresses[2] = { 0, 0 };
     if (leaf->mode) {
         bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
@@ -43013,6 +43081,10 @@ static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     }
     addresses[0] = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
     if (grad) addresses[1] = grad->storage->chunk.address + grad->storage->offset + grad->offset_bytes;
+    if (grad && leaf->exact) {
+        if (!spyi_sums_use(grad, error)) return false;
+        addresses[1] = grad->sums->storage->chunk.address + grad->sums->storage->offset + 1;
+    }
     memcpy(field, addresses, sizeof addresses);
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)t->strides.dims[d];
@@ -43036,7 +43108,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 static const spyi_kind_build spyi_weights_build = {
     spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
-static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
@@ -43686,7 +43758,7 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
-// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others become zero.
 SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
@@ -45064,6 +45136,12 @@ SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *t
                              const char *path, bool in, bool out, int32_t *node_out) {
     int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t f = 1; f < type->field_count; f++)
+        if (!spyi_may_be_zero(type->fields[f].type))
+            return spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': expected the fields of %s, got a tensor, which leaves '%s' open: %s cannot be zero",
+                path, type->display, type->fields[f].name, type->fields[f].type->display);
     if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
         return false;
     *node_out = node;
@@ -46352,7 +46430,8 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
-    leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
+    leaf->exact = (leaf->traits & SPYI_TRAIT_EXACT) && given[SPYI_GRAD_OUT] && backward &&
+                  a->values->options->deterministic;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -46367,7 +46446,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
             return false;
     }
     if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && !v->texel &&
-        a->values->options->deterministic)
+        a->values->options->deterministic && !a->bound.leaves[number].exact)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the function itself adds to its gradient, in no order: such a call is not "
                        "deterministic; give it as %s by element, or without a gradient",
@@ -48147,7 +48226,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
-    if (before && node->in && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count)
+    bool filled = node->type->kind == SPYI_TYPE_STRUCT || node->type->from_tensor;
+    if (before && node->in && filled && node->count < node->type->field_count)
         spyi_missing_fields(s, node, to, out);
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
@@ -52000,12 +52080,12 @@ typedef struct spyi_fused_table {
 } spyi_fused_table;
 
 // sums.c
-// Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
-// reference each; returns their number. The caller has entered the device.
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures);
-// Adds the sums to the textures' gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and
-// releases the textures. The caller has left the device. Returns `status`, or that of the first call that failed.
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+// Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
+// their number. The caller has entered the device.
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed);
+// Adds the sums to the gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and releases the
+// tensors. The caller has left the device. Returns `status`, or that of the first call that failed.
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name);
 
 // >>call/run.h ----------------------------------------------------------------------------------------------
@@ -55226,10 +55306,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, NULL, status, name);
+    return spyi_sums_finish(device, summed, count, NULL, status, name);
 }
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
@@ -55258,19 +55338,20 @@ SPYI_FN void spyi_calls_attach(spy_device *device) {
 
 // >>call/sums.c ---------------------------------------------------------------------------------------------
 
-// Exact sums of textures' gradients, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
+// Exact sums of gradients, of textures and of networks' weights, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
 // give the same bits in each order, and a second call adds them to the gradients.
 
 static const char spyi_sums_source[] =
-    "import slangpy_texture;\n"
+    "import slangpy_atomic;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures) {
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     uint32_t count = device->summed_count;
     for (uint32_t i = 0; i < count; i++) {
-        textures[i] = device->summed[i];
-        textures[i]->has_sums = false;
-        spyi_atomic_add(&textures[i]->object.references, 1);
+        summed[i] = device->summed[i];
+        *summed[i].noted = false;
+        spyi_atomic_add(&summed[i].grad->object.references, 1);
+        spyi_atomic_add(&summed[i].sums->object.references, 1);
     }
     device->summed_count = 0;
     return count;
@@ -55284,7 +55365,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spyi_leave(device);
     if (function) return function;
     memset(&desc, 0, sizeof desc);
-    desc.name = "slangpy_texture_sums";
+    desc.name = "slangpy_sums";
     desc.source = spyi_sums_source;
     spy_module *module = spy_load_module(device, &desc);
     function = module ? spy_find_function(module, "finish_sums") : NULL;
@@ -55294,7 +55375,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     return function;
 }
 
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name) {
     spy_function *function = status == SPY_OK && count ? spyi_sums_function(device, name) : NULL;
     spy_call_options own;
@@ -55304,10 +55385,11 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, 
     for (uint32_t i = 0; i < count; i++) {
         spy_arg items[2];
         spy_args args = { items, 2 };
-        items[0] = spy_arg_tensor("grad", textures[i]->grad_scalars);
-        items[1] = spy_arg_tensor("sum", textures[i]->sums);
+        items[0] = spy_arg_tensor("grad", summed[i].grad);
+        items[1] = spy_arg_tensor("sum", summed[i].sums);
         if (status == SPY_OK) status = spy_call_with(function, args, &own);
-        spy_release_texture(textures[i]);
+        spy_release_tensor(summed[i].grad);
+        spy_release_tensor(summed[i].sums);
     }
     return status;
 }
@@ -55405,10 +55487,10 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, options, status, public_name);
+    return spyi_sums_finish(device, summed, count, options, status, public_name);
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {

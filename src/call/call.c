@@ -93,10 +93,10 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, options, status, public_name);
+    return spyi_sums_finish(device, summed, count, options, status, public_name);
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {

@@ -62,12 +62,12 @@ typedef struct spyi_fused_table {
 } spyi_fused_table;
 
 // sums.c
-// Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
-// reference each; returns their number. The caller has entered the device.
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures);
-// Adds the sums to the textures' gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and
-// releases the textures. The caller has left the device. Returns `status`, or that of the first call that failed.
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+// Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
+// their number. The caller has entered the device.
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed);
+// Adds the sums to the gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and releases the
+// tensors. The caller has left the device. Returns `status`, or that of the first call that failed.
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name);
 
 #endif // SPYI_CALL_CALL_H
