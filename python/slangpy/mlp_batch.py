@@ -67,13 +67,13 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
         return "its activation is %r; %s are possible" % (activation, ", ".join(ACTIVATIONS))
     if training and not _SHAPES[engine, width][1]:
         return "%s has no training kernel of width %d" % (engine, width)
-    need = _training_bytes(engine, width, depth, bias) if training else _staged_bytes(width, depth, bias)
-    if need > info["max_shared_bytes"]:
-        return "its %s needs %d bytes of shared memory, the device has %d" % ("training" if training else "forward pass", need, info["max_shared_bytes"])
     if training and engine == "wgmma" and width == 128 and depth not in (2, 3):
         return "its depth is %d; wgmma trains 2 or 3 hidden layers of width 128" % depth
     if training and engine == "wgmma" and depth > 4:
         return "its depth is %d; wgmma trains up to 4 hidden layers" % depth
+    need = _training_bytes(engine, width, depth, bias) if training else _staged_bytes(width, depth, bias)
+    if need > info["max_shared_bytes"]:
+        return "its %s needs %d bytes of shared memory, the device has %d" % ("training" if training else "forward pass", need, info["max_shared_bytes"])
     return ""
 
 
