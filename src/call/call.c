@@ -83,8 +83,16 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
                              const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
-    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     spy_device *device = function->object.device;
+    if (function->declared && !options && !timed) {
+        spyi_text error = { NULL, 0, 0 };
+        if (SPYI_LIKELY(spyi_call_direct(function, args, &status, &error))) {
+            if (status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
+            spyi_leave(device);
+            return status;
+        }
+    }
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
         return status;
