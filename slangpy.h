@@ -230,9 +230,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")        `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))   `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -297,8 +297,18 @@
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))      (4, 3): every a with every b
 //     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//
+// spy_vdim(arg, n) names the dimensions 0 to n - 1. Around a struct, or a value with its gradient, a map is
+// that of each part that is run over and has none of its own. spy_vcast(arg, type) says the type instead,
+// from which the map follows.
+//
+// spy_declare says maps and types once, for all calls of the function that it returns:
+//
+//     spy_function *outer = spy_declare(add, SPY_ARGS(spy_vdim(spy_arg_any("a"), 1),
+//                                                     spy_vmap(spy_arg_any("b"), SPY_DIMS(1))));
+//     spy_call(outer, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b), ...));
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -379,6 +389,9 @@
 //
 // Textures with gradients (spy_texture_desc.with_grad, spy_texture_grad) are sampled and loaded by functions of
 // Texture2D<T> and SamplerState, or of DiffTexture2D<T> and DiffSamplerState: texture.h says more.
+//
+// spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
+// element with the largest error.
 //
 // Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
 // then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
@@ -52085,6 +52098,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
 // Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
+// Does the same for a declared function's last call, faster and for fewer calls; see again.c.
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
@@ -52224,6 +52239,10 @@ typedef struct spyi_again {
     spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
     spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
     spyi_again_sum *sums;
+    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
+    // tensors that they are of. NULL: the launch cannot be repeated that way.
+    spyi_use *direct_uses;
+    uint64_t *direct_serials;
     const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
@@ -54311,6 +54330,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
+    size += items * (sizeof(spyi_use) + sizeof(uint64_t)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
     if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
@@ -54322,6 +54342,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     at += packs * sizeof *places;
     again->sums = (spyi_again_sum *)(void *)at;
     at += packs * sizeof *again->sums;
+    again->direct_uses = (spyi_use *)(void *)at;
+    at += items * sizeof *again->direct_uses;
+    again->direct_serials = (uint64_t *)(void *)at;
+    at += items * sizeof *again->direct_serials;
     again->count = again->item_count = values->count;
     again->step_count = step_count;
     again->variant = steps[0].variant;
@@ -54358,7 +54382,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
         if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
+        if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
+            again->direct_uses = NULL;
     }
+    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
     return again;
 }
 
@@ -54735,6 +54762,52 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
         spyi_tensor_unlink(made);
         spyi_tensor_free(made);
     }
+    return true;
+}
+
+// Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
+// numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
+// call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+    spyi_plan *plan = function->recent[0];
+    spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
+    const spyi_again *again = launch ? launch->again : NULL;
+    if (!again || plan->launch != launch || again->variant != launch->repeatable ||
+        args.count != again->count || !again->direct_uses || !args.items)
+        return false;
+    spy_device *device = function->object.device;
+    spyi_use *use = again->direct_uses;
+    bool moved = false; // a use is not that of the last call
+    for (uint32_t k = 0; k < again->count; k++) {
+        const spyi_again_item *a = &again->items[k];
+        const spy_arg *arg = &args.items[k];
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+            arg->_map_count)
+            return false;
+        if (arg->name ? !spyi_again_named(arg, a->name) : a->name[0]) return false;
+        if (a->op != SPYI_AGAIN_TENSOR) {
+            if (!spyi_again_other(plan, a, arg)) return false;
+            continue;
+        }
+        const spy_tensor *t = arg->value.tensor;
+        if (!spyi_again_is_tensor(device, a, t)) return false;
+        if (again->direct_serials[k] != t->serial || launch->leaves[a->leaf].serial != t->serial) {
+            again->direct_serials[k] = 0; // no tensor's
+            if (!spyi_again_tensor(launch, a, t, use)) return false;
+            again->direct_serials[k] = t->serial;
+            moved = true;
+        }
+        use++;
+    }
+    uint32_t use_count = (uint32_t)(use - again->direct_uses);
+    if (moved && !spyi_again_apart(again->direct_uses, use_count)) {
+        memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
+        return false;
+    }
+    *status = spyi_again_dispatch(plan, again->direct_uses, use_count, error);
+    if (*status == SPY_OK) device->stats.calls++;
+    spyi_lru_touch(device->cache, plan);
+    device->stats.plan_hits++;
     return true;
 }
 
@@ -55505,6 +55578,14 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     if (!SPYI_LIKELY(!function->reduces)) {
         spyi_leave(device);
         return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+    }
+    if (function->declared && !options && !timed) {
+        spyi_text error = { NULL, 0, 0 };
+        if (SPYI_LIKELY(spyi_call_direct(function, args, &status, &error))) {
+            if (status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
+            spyi_leave(device);
+            return status;
+        }
     }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {

@@ -43,6 +43,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
 // Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
+// Does the same for a declared function's last call, faster and for fewer calls; see again.c.
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
