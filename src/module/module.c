@@ -349,7 +349,8 @@ SPYI_FN spy_function *spyi_module_function(spy_module *module, const char *name,
     if (!found) return spyi_look_up_function(module, name, public_name);
     if (found->overloads.count) return found;
     spyi_fail(&module->object.device->ctx, SPY_ERROR_NOT_FOUND,
-              "%s: module '%s' was reloaded and has no function '%s' any more", public_name, module->name, name);
+              "%s: module '%s' was reloaded and has no function '%s' any more", public_name, module->name,
+              name);
     return NULL;
 }
 
