@@ -42,6 +42,7 @@ typedef enum spy_fuse_backward {
     SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
 } spy_fuse_backward;
 
+// Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
     const char *name; // name of the function, an identifier; NULL: "fused"
     spy_fuse_backward backward;
