@@ -55410,6 +55410,21 @@ static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
     return spy_tensor_fill(to, value);
 }
 
+// Refuses a result that shares memory with an input: it is cleared before the inputs are read.
+static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *to) {
+    spy_status status = SPY_OK;
+    if (spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name) != SPY_OK) return SPY_ERROR_RELEASED;
+    for (size_t i = 0; i < r->count && status == SPY_OK; i++) {
+        const spy_arg *arg = &r->items[i];
+        if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2) arg = &arg->value.fields[0];
+        if (arg->kind != SPY_ARG_KIND_TENSOR || !spyi_tensors_overlap(to, arg->value.tensor)) continue;
+        status = spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                    "'_result' lies in the same memory as an input");
+    }
+    spyi_leave(r->function);
+    return status;
+}
+
 static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     spy_device *device = r->function->object.device;
     const spyi_type *type = r->fused->type;
@@ -55432,6 +55447,8 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         spyi_text_free(&words);
         return status;
     }
+    spy_status status = spyi_reducing_apart(r, to);
+    if (status != SPY_OK) return status;
     // The value of total_, of which only the gradient counts.
     pair[0] = spy_arg_f32(NULL, 0);
     pair[1] = spy_map(spy_arg_tensor(NULL, to), r->kept);
@@ -55449,7 +55466,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     both.count = 2;
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
-    spy_status status = r->explains ? SPY_OK : spyi_reducing_clear(r, to);
+    if (!r->explains) status = spyi_reducing_clear(r, to);
     if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
     spy_release_tensor(spread);
     return status;

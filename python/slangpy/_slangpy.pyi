@@ -1844,7 +1844,7 @@ def _chain_is_plain(*args: Any) -> Any:
     """Whether a Function's chain has nothing but a bound instance."""
 def _fused_text(*args: Any) -> Any:
     """The Slang text of a fused function, or None."""
-def _set_tracer(*args: Any) -> Any:
+def _set_tracing(*args: Any) -> Any:
     """Calls of this thread go to tracer(object, args, kwargs); None: they do not."""
 def _chain_of(*args: Any) -> Any:
     """What a Function's chain says: its mode (0, or a derivative's), its return type, its instance."""

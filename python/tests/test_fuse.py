@@ -470,6 +470,9 @@ def test_reductions_in_lists_and_refusals(device, m, x):
     assert float(out.to_numpy()) == pytest.approx(want, rel=1e-5)
     with pytest.raises(Exception, match="expected a tensor of shape"):
         f(x, _result=spy.Tensor.empty(device, shape=(2, 2, 2), dtype="float"))
+    with pytest.raises(Exception, match="same memory as an input"):
+        spy.fuse(lambda c: spy.sum(c), types={"c": "float"}, module=m)(out, _result=out)
+    assert float(out.to_numpy()) == pytest.approx(want, rel=1e-5)
     with pytest.raises(Exception, match="a dispatch cannot give"):
         f.dispatch((4, 1, 1), x)
     with pytest.raises(Exception, match="no forward derivative"):
@@ -625,6 +628,7 @@ def test_threads(m):
     thread.start()
     assert inside.wait(20)
     assert m.luminance(spy.float3(1, 1, 1)) == 1
+    assert spy.fuse(lambda c: m.luminance(c) * 2)(spy.float3(1, 1, 1)) == 2  # a trace beside the other one
     go.set()
     thread.join()
     assert results == [2]
