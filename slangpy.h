@@ -54965,10 +54965,21 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         break;
     default: break;
     }
+    // Slang 2026.14.1 gives a number no gradient where it stands left of a vector (2 * v is a vector times a
+    // number). So a number beside a vector is made a vector, and goes behind a matrix.
+    bool spread = s->form == SPYI_FORM_ARITHMETIC && s->type->kind == SPYI_TYPE_VECTOR;
+    bool turned = a && b && a->kind == SPYI_TYPE_SCALAR && b->kind == SPYI_TYPE_MATRIX &&
+                  (s->name[0] == '*' || s->name[0] == '+');
     spyi_text_add(out, "(");
-    spyi_write_value(w, s->operands[0], b, out);
-    spyi_text_add(out, " %s ", s->name);
-    spyi_write_value(w, s->operands[1], a, out);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = turned ? 1 - i : i;
+        const spyi_fused_step *o = &steps[s->operands[at]];
+        bool wraps = spread && o->type && o->type->kind == SPYI_TYPE_SCALAR && o->kind != SPYI_STEP_CONSTANT;
+        if (i) spyi_text_add(out, " %s ", s->name);
+        if (wraps) spyi_text_add(out, "%s(", spyi_spell(s->type));
+        spyi_write_value(w, s->operands[at], at ? a : b, out);
+        if (wraps) spyi_text_add(out, ")");
+    }
     spyi_text_add(out, ")");
 }
 

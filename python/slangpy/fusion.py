@@ -39,7 +39,7 @@ class _Trace:
     """What one run of a fused function records."""
 
     def __init__(self, device, name, modules, backward):
-        self.device, self.name, self.failed = device, name, None
+        self.device, self.name, self.failed, self.ended = device, name, None, False
         self.graph = _slangpy._Graph(device, name, backward)
         self.modules = []
         for module in modules:
@@ -607,8 +607,11 @@ class _Core:
             unknown = [name for name, value in named.items() if trace.graph.type(value._node) is None]
             if unknown:
                 return None, form, unknown
+            trace.ended = True
             return trace.graph.end(), form, []
         except Exception as error:
+            if trace.ended:
+                raise
             unknown = [name for name, value in named.items() if trace.graph.type(value._node) is None]
             if not unknown:
                 raise
