@@ -3636,9 +3636,9 @@ typedef enum spy_fuse_backward {
     SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
 } spy_fuse_backward;
 
-// What spy_fuse_begin() needs to know; all zero is a function `fused` whose backward calls choose by themselves.
+// Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name;    // name of the function, an identifier; NULL: "fused"
+    const char *name; // name of the function, an identifier; NULL: "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
@@ -3707,7 +3707,8 @@ typedef enum spy_fuse_reduction {
 // groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
 // spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
 // called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
-SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value);
+SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
+                                   spy_arg value);
 
 // Ends the graph, which is gone afterwards. Returns the function; NULL on failure, with an error that names
 // the graph. spy_function_module() is a module of its own, which the caller releases. The module's text is
@@ -3769,6 +3770,21 @@ template <class List>
 inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
                                                                        List &&parameters) {
     return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_call(spy_fusion *fusion, spy_function *function,
+                                                                   List &&args) {
+    return spy_fuse_call(fusion, function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_make(spy_fusion *fusion, const char *type,
+                                                                   List &&args) {
+    return spy_fuse_make(fusion, type, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_op(spy_fusion *fusion, const char *op,
+                                                                 List &&args) {
+    return spy_fuse_op(fusion, op, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
@@ -38622,9 +38638,10 @@ typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
-    spy_fuse_reduction reduction; // of the function `whole`; the others are those that the library calls for it
-    spy_dims dims;           // dimensions that the reduction removes; none: all of them
-    const spyi_type *type;   // of the reduced value
+    spy_fuse_reduction
+        reduction;         // of the function `whole`; the others are those that the library calls for it
+    spy_dims dims;         // dimensions that the reduction removes; none: all of them
+    const spyi_type *type; // of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -38644,9 +38661,9 @@ struct spy_module {
     bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
-    spyi_unit *fresh; // the new code of the reload in progress
+    spyi_unit *fresh;  // the new code of the reload in progress
     spyi_fused *fused; // NULL: the module is a user's
-    uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
+    uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
 
@@ -38675,7 +38692,7 @@ struct spy_function {
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces; // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -43480,24 +43497,16 @@ SPYI_FN bool spyi_is_varying(const spyi_value *value) {
 static bool spyi_node_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     (void)arg;
     (void)value;
-    *problem = "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
-               "and tensors";
+    *problem =
+        "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
+        "and tensors";
     return false;
 }
 
 static const spyi_kind_build spyi_node_build = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
-static const spyi_kind_run spyi_node_run = { 0,
-                                             SPYI_FIELD_KIND,
-                                             SPYI_AGAIN_NEVER,
-                                             spyi_node_describe,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL };
+static const spyi_kind_run spyi_node_run = {
+    0, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, spyi_node_describe, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+};
 static const spyi_value_kind spyi_node_kind = { "traced value", &spyi_node_build, &spyi_node_run };
 
 SPYI_FN const spyi_value_kind *spyi_node_kind_of(void) {
@@ -44354,8 +44363,9 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
     if (function->reduces) { // its calls are those of other functions of its module
-        spyi_text_add(error, "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
-                             "and spy_time_call() make");
+        spyi_text_add(error,
+                      "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
+                      "and spy_time_call() make");
         return SPY_ERROR_UNSUPPORTED;
     }
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -46284,8 +46294,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
         if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
-            bound->combine =
-                fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
+            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -48527,7 +48536,8 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
         const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
-        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type, value);
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type,
+                      value);
         return;
     }
     switch (p->op) {
@@ -48944,11 +48954,14 @@ static void spyi_sums_body(spyi_emit_state *s) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar =
             n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
-        const char *nothing = b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
+        const char *nothing =
+            b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
-        else if (n) spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
+        else if (n)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
         if (n > 1 && b->combine)
-            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n, s->names[i], nothing);
+            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
+                          s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }
@@ -52795,9 +52808,10 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
-           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
-           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic && !b->combine &&
+           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
+           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
+           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
@@ -55678,7 +55692,8 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
     bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
-        spyi_text_add(out, ", nothing was stored for it: what it needs of the function's values it computes again");
+        spyi_text_add(
+            out, ", nothing was stored for it: what it needs of the function's values it computes again");
     spyi_text_add(out, "\n");
 }
 
@@ -55705,7 +55720,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
     spyi_explain_cost(plan, traffic, out);
     const spyi_fused *fused = plan->function->module->fused;
-    if (fused) spyi_text_add(out, "\n%s\n", spyi_text_str(&fused->text));
+    spyi_text_add(out, "\n");
+    if (fused) spyi_text_add(out, "%s\n", spyi_text_str(&fused->text));
     spyi_emitted emitted;
     if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
                   &launch->key, &emitted, out) == SPY_OK) {
@@ -60910,8 +60926,8 @@ typedef enum spyi_operator_form {
 } spyi_operator_form;
 
 typedef struct spyi_fused_step {
-    uint8_t kind; // spyi_step_kind
-    uint8_t form; // OPERATOR: spyi_operator_form
+    uint8_t kind;          // spyi_step_kind
+    uint8_t form;          // OPERATOR: spyi_operator_form
     const spyi_type *type; // NULL: not known yet
     char *name;            // of an input, member, operator or type; what `kind` says
     uint32_t *operands;    // numbers of steps
@@ -60924,7 +60940,7 @@ typedef struct spyi_fused_step {
     spyi_step_param *params;
     uint32_t param_count;
     const spyi_type *result;
-    bool no_diff;        // its derivative is not taken
+    bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
     bool typed; // it has a type of its own; else it takes the type of what is beside it
@@ -60996,14 +61012,18 @@ typedef struct spyi_operator {
 
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form) {
     static const spyi_operator operators[] = {
-        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC }, { "*", 2, SPYI_FORM_ARITHMETIC },
-        { "/", 2, SPYI_FORM_ARITHMETIC }, { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
-        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },    { ">=", 2, SPYI_FORM_COMPARE },
-        { "==", 2, SPYI_FORM_COMPARE },   { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
-        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },       { "|", 2, SPYI_FORM_BITS },
-        { "^", 2, SPYI_FORM_BITS },       { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
-        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },        { "~", 1, SPYI_FORM_INVERT },
-        { "[]", 2, SPYI_FORM_INDEX },     { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
+        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC },
+        { "*", 2, SPYI_FORM_ARITHMETIC }, { "/", 2, SPYI_FORM_ARITHMETIC },
+        { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
+        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },
+        { ">=", 2, SPYI_FORM_COMPARE },   { "==", 2, SPYI_FORM_COMPARE },
+        { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
+        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },
+        { "|", 2, SPYI_FORM_BITS },       { "^", 2, SPYI_FORM_BITS },
+        { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
+        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },
+        { "~", 1, SPYI_FORM_INVERT },     { "[]", 2, SPYI_FORM_INDEX },
+        { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
     };
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
         if (operators[i].count == count && strcmp(operators[i].name, op) == 0) {
@@ -61092,14 +61112,17 @@ static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const sp
 static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
     if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
-    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a), y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a),
+           y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
     if (x != y) return x > y ? a : b;
-    bool unsigned_a = a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
+    bool unsigned_a =
+        a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
     return unsigned_a ? a : b;
 }
 
 // Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
-static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b, spy_dtype scalar) {
+static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b,
+                                    spy_dtype scalar) {
     const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
     if (a->kind != SPYI_TYPE_SCALAR && b->kind != SPYI_TYPE_SCALAR &&
         (a->kind != b->kind || a->rows != b->rows || a->columns != b->columns))
@@ -61112,7 +61135,9 @@ static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *erro
     const spyi_fused_step *at = &g->steps[s->operands[1]];
     const spyi_type *index = spyi_operand_type(g, s->operands[1], NULL);
     if (!of || !index) return true;
-    int64_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_MATRIX ? of->rows : of->count;
+    int64_t size = of->kind == SPYI_TYPE_VECTOR   ? of->columns
+                   : of->kind == SPYI_TYPE_MATRIX ? of->rows
+                                                  : of->count;
     bool can = of->kind == SPYI_TYPE_VECTOR || of->kind == SPYI_TYPE_MATRIX || of->kind == SPYI_TYPE_ARRAY;
     if (!can || index->kind != SPYI_TYPE_SCALAR || index->scalar >= SPY_DTYPE_FLOAT16)
         return spyi_cannot(g, s, error, "a vector, matrix or array and an integer");
@@ -61122,9 +61147,10 @@ static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *erro
         spyi_text_add(error, ", got %lld", (long long)at->value.i);
         return false;
     }
-    s->type = of->kind == SPYI_TYPE_VECTOR   ? spyi_type_scalar(g->object.device->types, of->scalar)
-              : of->kind == SPYI_TYPE_MATRIX ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
-                                             : of->element;
+    s->type = of->kind == SPYI_TYPE_VECTOR ? spyi_type_scalar(g->object.device->types, of->scalar)
+              : of->kind == SPYI_TYPE_MATRIX
+                  ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
+                  : of->element;
     return true;
 }
 
@@ -61133,13 +61159,15 @@ static bool spyi_settle_choose(spy_fusion *g, spyi_fused_step *s, spyi_text *err
     const spyi_type *a = spyi_operand_type(g, s->operands[1], g->steps[s->operands[2]].type);
     const spyi_type *b = spyi_operand_type(g, s->operands[2], g->steps[s->operands[1]].type), *value = NULL;
     if (!condition || !a || !b) return true;
-    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL || condition->kind == SPYI_TYPE_MATRIX)
+    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL ||
+        condition->kind == SPYI_TYPE_MATRIX)
         return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
     if (a == b) value = a;
     else if (spyi_is_numeric(a) && spyi_is_numeric(b))
         value = spyi_joined(g->object.device->types, a, b, spyi_promoted(a->scalar, b->scalar));
     if (value && condition->kind == SPYI_TYPE_VECTOR)
-        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar) : NULL;
+        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar)
+                                       : NULL;
     if (!value) return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
     s->type = value;
     return true;
@@ -61158,11 +61186,14 @@ static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *e
     for (uint32_t i = 0; i < s->count; i++) {
         types[i] = spyi_operand_type(g, s->operands[i], beside);
         // Slang has functions of vectors alone, not of a vector and a number.
-        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
+        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR)
+            types[i] = beside;
     }
     if (!g->module_count) {
-        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
-                      s->name);
+        spyi_text_add(
+            error,
+            "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
+            s->name);
         return false;
     }
     spyi_signature signature;
@@ -61206,10 +61237,10 @@ static bool spyi_settle_operator(spy_fusion *g, spyi_fused_step *s, spyi_text *e
         return spyi_cannot(g, s, error, "bools");
     if ((s->form == SPYI_FORM_BITS || s->form == SPYI_FORM_INVERT) && !whole)
         return spyi_cannot(g, s, error, "integers");
-    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic        ? SPY_DTYPE_BOOL
-                       : b                                          ? spyi_promoted(a->scalar, b->scalar)
-                       : s->form == SPYI_FORM_SIGN                  ? spyi_promoted(a->scalar, a->scalar)
-                                                                    : a->scalar;
+    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic ? SPY_DTYPE_BOOL
+                       : b                                   ? spyi_promoted(a->scalar, b->scalar)
+                       : s->form == SPYI_FORM_SIGN           ? spyi_promoted(a->scalar, a->scalar)
+                                                             : a->scalar;
     s->type = b ? spyi_joined(types, a, b, scalar) : spyi_type_with_scalar(types, a, scalar);
     return s->type || spyi_cannot(g, s, error, "values of one size, or a number and a vector");
 }
@@ -61264,7 +61295,8 @@ static bool spyi_give_type(spy_fusion *g, uint32_t step, const spyi_type *type, 
     }
     if (good) return true;
     spyi_text_add(error, "expected all fields of %s (", type->display);
-    for (uint32_t i = 0; i < type->field_count; i++) spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
     spyi_text_add(error, "), got ");
     for (uint32_t i = 0; i < s->count; i++) spyi_text_add(error, i ? ", %s" : "%s", s->names[i]);
     return false;
@@ -61275,7 +61307,8 @@ SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *ty
 }
 
 // Finds which operand feeds each parameter. Returns false when they do not match, with the reason in `why`.
-static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param, spyi_text *why) {
+static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param,
+                                spyi_text *why) {
     uint32_t next = 0;
     bool ended = false;
     for (uint32_t p = 0; p < o->param_count; p++) of_param[p] = -1;
@@ -61292,7 +61325,9 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
             if (!name) spyi_text_add(why, "it takes fewer than %u arguments", s->count);
             else if (p >= o->param_count) spyi_text_add(why, "it has no parameter '%s'", name);
             else if (of_param[p] >= 0) spyi_text_add(why, "'%s' is given twice", name);
-            else spyi_text_add(why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
+            else
+                spyi_text_add(
+                    why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
             return false;
         }
         of_param[p] = (int32_t)i;
@@ -61306,7 +61341,9 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
         }
         if (of_param[p] >= 0 || ended)
             spyi_text_add(why, "'%s' is given, but not all parameters before it", o->params[p].name);
-        else spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name, o->params[p].type->display);
+        else
+            spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name,
+                          o->params[p].type->display);
         return false;
     }
     return true;
@@ -61363,10 +61400,12 @@ static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32
             types[given] = operand < 0 ? wanted
                                        : spyi_operand_type(g, s->operands[operand],
                                                            wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
-            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS) types[given] = wanted;
+            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS)
+                types[given] = wanted;
             if (!types[given]) return true; // an input has no type yet
             good = spyi_may_feed(types[given], wanted);
-            exact += types[given] == wanted && (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
+            exact += types[given] == wanted &&
+                     (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
             given++;
         }
         spyi_signature found;
@@ -61416,7 +61455,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
         last = i;
     }
     if (good && !fitting) {
-        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name, spyi_text_str(&why));
+        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name,
+                      spyi_text_str(&why));
         good = false;
     }
     // What all overloads agree on is the type of an input that has none.
@@ -61427,7 +61467,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
         for (uint32_t i = 0; i < all->count && agree; i++) {
             const spyi_signature *o = &all->items[i];
             if (!fits[i] || p >= o->param_count || maps[i * width + p] < 0) continue;
-            agree = !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
+            agree =
+                !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
             agreed = o->params[p].type;
             operand = maps[i * width + p];
         }
@@ -61439,8 +61480,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
             int32_t operand = maps[last * width + p];
             const spyi_type *type = operand < 0 ? NULL : g->steps[s->operands[operand]].type;
             if (!type || spyi_may_feed(type, o->params[p].type)) continue;
-            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name, o->params[p].name,
-                          o->params[p].type->display);
+            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name,
+                          o->params[p].name, o->params[p].type->display);
             spyi_step_text(g, s->operands[operand], error);
             good = false;
         }
@@ -61460,7 +61501,8 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
     for (uint32_t p = 0; p < call->param_count; p++)
         if (strcmp(call->params[p].name, s->name) == 0 && call->params[p].out) s->type = call->params[p].type;
     if (s->type) return true;
-    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name, s->name);
+    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name,
+                  s->name);
     return false;
 }
 
@@ -61468,7 +61510,8 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
 static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
     bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
     for (uint32_t i = 0; i < s->count && vector; i++)
-        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar), error))
+        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar),
+                            error))
             return false;
     return true;
 }
@@ -61489,7 +61532,9 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
             case SPYI_STEP_MAKE:
                 s->type = spyi_fusion_type(g, s->name);
                 good = s->type && spyi_settle_make(g, s, error);
-                if (!s->type) spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", s->name);
+                if (!s->type)
+                    spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows",
+                                  s->name);
                 break;
             default: break;
             }
@@ -61508,11 +61553,11 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;   // of the fused function
-    uint32_t *uses;     // how often each step is an operand or output
-    uint32_t *numbers;  // of the variables of steps, from 1 in the order of lines
+    const char *name;  // of the fused function
+    uint32_t *uses;    // how often each step is an operand or output
+    uint32_t *numbers; // of the variables of steps, from 1 in the order of lines
     bool differentiable;
-    spyi_text steps; // functions of one step each, which carry a policy for backward calls
+    spyi_text steps;    // functions of one step each, which carry a policy for backward calls
     const char *prefix; // of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
@@ -61523,7 +61568,8 @@ typedef struct spyi_writing {
 // Writes a number of a scalar type so that Slang reads the same value.
 static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text *out) {
     bool real = s->dtype >= SPY_DTYPE_FLOAT16, negative;
-    bool is_unsigned = as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
+    bool is_unsigned =
+        as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
     bool from_unsigned = s->dtype == SPY_DTYPE_UINT64 || s->dtype == SPY_DTYPE_UINT32;
     double f = real ? s->value.f : from_unsigned ? (double)s->value.u : (double)s->value.i;
     if (as == SPY_DTYPE_BOOL) {
@@ -61534,7 +61580,10 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         char digits[64];
         if (f != f || f - f != 0) { // Slang has no words for these
             const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
-            spyi_text_add(out, as == SPY_DTYPE_FLOAT32 ? "asfloat(%s)" : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))" : "half(asfloat(%s))",
+            spyi_text_add(out,
+                          as == SPY_DTYPE_FLOAT32   ? "asfloat(%s)"
+                          : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))"
+                                                    : "half(asfloat(%s))",
                           bits);
             return;
         }
@@ -61553,10 +61602,15 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         bool point = strpbrk(digits, ".e") != NULL;
         negative = digits[0] == '-';
         spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
-                      as == SPY_DTYPE_FLOAT64 ? "l" : as == SPY_DTYPE_FLOAT16 ? "h" : "f");
+                      as == SPY_DTYPE_FLOAT64   ? "l"
+                      : as == SPY_DTYPE_FLOAT16 ? "h"
+                                                : "f");
         return;
     }
-    const char *suffix = as == SPY_DTYPE_UINT64 ? "ull" : as == SPY_DTYPE_INT64 ? "ll" : is_unsigned ? "u" : "";
+    const char *suffix = as == SPY_DTYPE_UINT64  ? "ull"
+                         : as == SPY_DTYPE_INT64 ? "ll"
+                         : is_unsigned           ? "u"
+                                                 : "";
     bool small = as < SPY_DTYPE_INT32;
     static const char *const names[] = { "", "", "int8_t(", "uint8_t(", "int16_t(", "uint16_t(" };
     if (small) spyi_text_add(out, "%s", names[as]);
@@ -61568,7 +61622,8 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
 }
 
 static bool spyi_is_number_type(const spyi_type *type) {
-    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX);
+    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR ||
+                    type->kind == SPYI_TYPE_MATRIX);
 }
 
 // >>expressions
@@ -61585,7 +61640,8 @@ static void spyi_write_as(const spyi_writing *w, uint32_t step, const spyi_type 
     if (!same) spyi_text_add(out, ")");
 }
 
-static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside, spyi_text *out) {
+static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside,
+                            spyi_text *out) {
     for (uint32_t i = 0; i < s->count; i++) {
         if (i) spyi_text_add(out, ", ");
         spyi_write_value(w, s->operands[i], beside, out);
@@ -61594,7 +61650,8 @@ static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, con
 
 static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
     const spyi_fused_step *steps = w->g->steps;
-    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL, *beside = NULL;
+    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL,
+                    *beside = NULL;
     bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
     switch (s->form) {
     case SPYI_FORM_SIGN:
@@ -61637,12 +61694,14 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
     case SPYI_FORM_BUILT_IN:
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_fused_step *o = &steps[s->operands[i]];
-            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR)) beside = o->type;
+            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR))
+                beside = o->type;
         }
         spyi_text_add(out, "%s(", s->name);
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_fused_step *o = &steps[s->operands[i]];
-            bool spread = beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
+            bool spread =
+                beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
             if (i) spyi_text_add(out, ", ");
             if (spread) spyi_text_add(out, "%s(", spyi_spell(beside));
             spyi_write_value(w, s->operands[i], beside, out);
@@ -61663,17 +61722,29 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         break;
     default: break;
     }
+    // Slang 2026.14.1 gives a number no gradient where it stands left of a vector (2 * v is a vector times a
+    // number). So a number beside a vector is made a vector, and goes behind a matrix.
+    bool spread = s->form == SPYI_FORM_ARITHMETIC && s->type->kind == SPYI_TYPE_VECTOR;
+    bool turned = a && b && a->kind == SPYI_TYPE_SCALAR && b->kind == SPYI_TYPE_MATRIX &&
+                  (s->name[0] == '*' || s->name[0] == '+');
     spyi_text_add(out, "(");
-    spyi_write_value(w, s->operands[0], b, out);
-    spyi_text_add(out, " %s ", s->name);
-    spyi_write_value(w, s->operands[1], a, out);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = turned ? 1 - i : i;
+        const spyi_fused_step *o = &steps[s->operands[at]];
+        bool wraps = spread && o->type && o->type->kind == SPYI_TYPE_SCALAR && o->kind != SPYI_STEP_CONSTANT;
+        if (i) spyi_text_add(out, " %s ", s->name);
+        if (wraps) spyi_text_add(out, "%s(", spyi_spell(s->type));
+        spyi_write_value(w, s->operands[at], at ? a : b, out);
+        if (wraps) spyi_text_add(out, ")");
+    }
     spyi_text_add(out, ")");
 }
 
 // Returns whether the step is written inside of the one expression that uses it.
 static bool spyi_is_inside(const spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
-    return w->uses[step] == 1 && (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
+    return w->uses[step] == 1 &&
+           (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
 }
 
 static void spyi_write_expression(const spyi_writing *w, uint32_t step, spyi_text *out) {
@@ -61725,8 +61796,9 @@ static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
         spyi_text_add(&call, "%sa%u", p > (method ? 1u : 0u) ? ", " : "", p);
     }
     spyi_text_add(&w->steps, "\n[Differentiable]\n[%s]\n%s %s_step%u(%s)\n{\n    return %s%s(%s);\n}\n",
-                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name, w->numbers[step],
-                  spyi_text_str(&head), method ? "a0." : "", s->spelling, spyi_text_str(&call));
+                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name,
+                  w->numbers[step], spyi_text_str(&head), method ? "a0." : "", s->spelling,
+                  spyi_text_str(&call));
     spyi_text_free(&head);
     spyi_text_free(&call);
     return true;
@@ -61735,7 +61807,8 @@ static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
 static void spyi_write_call(spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
     if (spyi_write_policy(w, step)) {
-        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name, w->numbers[step]);
+        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name,
+                      w->numbers[step]);
         for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
             if (p) spyi_text_add(&w->lines, ", ");
             spyi_write_value(w, s->operands[s->params[p].operand], s->params[p].type, &w->lines);
@@ -61806,9 +61879,9 @@ static bool spyi_is_called(const spy_fusion *g, const char *name) {
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
         const char *called = s->kind == SPYI_STEP_CALL && s->callee != SPYI_CALLEE_METHOD ? s->spelling
-                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS
-                                 ? spyi_spell(s->type)
-                                 : s->kind == SPYI_STEP_OPERATOR ? s->name : NULL;
+                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS ? spyi_spell(s->type)
+                             : s->kind == SPYI_STEP_OPERATOR                            ? s->name
+                                                                                        : NULL;
         size_t n = strlen(name);
         if (called && strncmp(called, name, n) == 0 && !spyi_is_word(called[n])) return true;
     }
@@ -61821,8 +61894,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
 }
 
 // Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
-static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff, bool outputs,
-                                  spyi_text *out) {
+static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
+                                  bool outputs, spyi_text *out) {
     const char *comma = "";
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
@@ -61860,26 +61933,36 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
     const char *comma = typed.size ? ", " : "";
     const char *scalar = type->scalar == SPY_DTYPE_FLOAT64 ? "double" : "float";
     bool mean = g->reduction == SPY_FUSE_REDUCTION_MEAN, extreme = g->reduction >= SPY_FUSE_REDUCTION_MIN;
-    spyi_text_add(out, "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    return %s_element(%s);\n}\n",
-                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name, spyi_text_str(&bare));
-    spyi_text_add(out, "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
-    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name, spyi_text_str(&plain), comma, t);
+    spyi_text_add(out,
+                  "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    "
+                  "return %s_element(%s);\n}\n",
+                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name,
+                  spyi_text_str(&bare));
+    spyi_text_add(
+        out,
+        "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
+    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name,
+                  spyi_text_str(&plain), comma, t);
     if (mean) spyi_text_add(out, "%s scale_, ", scalar);
-    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name, spyi_text_str(&bare), scale);
-    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name, spyi_text_str(&typed),
-                  comma, t);
+    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
+                  spyi_text_str(&bare), scale);
+    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name,
+                  spyi_text_str(&typed), comma, t);
     if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
     spyi_text_add(out, ")\n{\n    return 0;\n}\n");
     if (differentiable) {
         bool one = type->kind == SPYI_TYPE_SCALAR;
-        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient seed_.\n[Differentiable]\n");
-        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma, t);
+        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient "
+                           "seed_.\n[Differentiable]\n");
+        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma,
+                      t);
         if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
         if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
         spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
         if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
-        spyi_text_add(out, one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n", scalar,
-                      extreme ? "chosen" : "seed_", scale);
+        spyi_text_add(out,
+                      one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n",
+                      scalar, extreme ? "chosen" : "seed_", scale);
     }
     spyi_text_free(&typed);
     spyi_text_free(&plain);
@@ -61924,7 +62007,8 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     const spyi_type *returned = spyi_returned(g);
     const char *result = returned ? spyi_spell(returned) : "void";
     const char *mark = differentiable ? "[Differentiable]\n" : "";
-    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls, calls == 1 ? "" : "s");
+    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls,
+                  calls == 1 ? "" : "s");
     for (uint32_t i = 0; i < g->module_count; i++)
         spyi_text_add(out, "import %s;\n", spyi_unit_name(g->modules[i]->unit));
     for (size_t l = 0; l < sizeof libraries / sizeof libraries[0]; l++)
@@ -61996,7 +62080,8 @@ typedef struct spyi_reducing {
 } spyi_reducing;
 
 static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
-    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name, r->function->name, words);
+    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name,
+                     r->function->name, words);
 }
 
 // Separates "_result" from the inputs.
@@ -62007,7 +62092,8 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
         else r->items[r->count++] = args.items[i];
     }
-    if (!r->result) return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
+    if (!r->result)
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
     return SPY_OK;
 }
 
@@ -62054,7 +62140,8 @@ static spy_status spyi_reducing_shape(spyi_reducing *r) {
 
 // Adds the argument by which the mean is divided.
 static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
-    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN) r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
+    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN)
+        r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
 }
 
 static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
@@ -62083,12 +62170,27 @@ static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, si
 
 // Fills a tensor with the value that a reduction of no elements gives.
 static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
-    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN   ? (double)INFINITY
-                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX ? -(double)INFINITY
+    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN                        ? (double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX                      ? -(double)INFINITY
                    : r->fused->reduction == SPY_FUSE_REDUCTION_MEAN && r->elements == 0 ? (double)NAN
-                                                                                   : 0;
+                                                                                        : 0;
     if (r->options && r->options->append_to) return spy_list_fill(r->options->append_to, to, value);
     return spy_tensor_fill(to, value);
+}
+
+// Refuses a result that shares memory with an input: it is cleared before the inputs are read.
+static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *to) {
+    spy_status status = SPY_OK;
+    if (spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name) != SPY_OK) return SPY_ERROR_RELEASED;
+    for (size_t i = 0; i < r->count && status == SPY_OK; i++) {
+        const spy_arg *arg = &r->items[i];
+        if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2) arg = &arg->value.fields[0];
+        if (arg->kind != SPY_ARG_KIND_TENSOR || !spyi_tensors_overlap(to, arg->value.tensor)) continue;
+        status = spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                    "'_result' lies in the same memory as an input");
+    }
+    spyi_leave(r->function);
+    return status;
 }
 
 static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
@@ -62113,6 +62215,8 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         spyi_text_free(&words);
         return status;
     }
+    spy_status status = spyi_reducing_apart(r, to);
+    if (status != SPY_OK) return status;
     // The value of total_, of which only the gradient counts.
     pair[0] = spy_arg_f32(NULL, 0);
     pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
@@ -62130,7 +62234,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     both.count = 2;
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
-    spy_status status = r->explains ? SPY_OK : spyi_reducing_clear(r, to);
+    if (!r->explains) status = spyi_reducing_clear(r, to);
     if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
     spy_release_tensor(spread);
     return status;
@@ -62147,9 +62251,11 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
     desc.type = spyi_spell(type);
     desc.shape = r->shape;
     bool recorded = r->options && r->options->append_to;
-    bool to_host = result->kind != SPY_ARG_KIND_NEW && !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
+    bool to_host = result->kind != SPY_ARG_KIND_NEW &&
+                   !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
     if (recorded && to_host)
-        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor, since the call is recorded");
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a tensor, since the call is recorded");
     spy_tensor *made = spy_create_tensor(device, &desc);
     if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
     spy_status status = spyi_reduce_to(r, made);
@@ -62175,9 +62281,11 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
     int64_t room = result->kind == SPY_ARG_KIND_ARRAY ? 1 : 0;
     for (size_t d = 0; result->kind == SPY_ARG_KIND_ARRAY && d < result->count && d < SPY_MAX_RANK; d++)
         room *= result->dims[d];
-    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 && result->value.out;
+    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 &&
+                  result->value.out;
     bool array = result->kind == SPY_ARG_KIND_ARRAY && room == values && result->value.data &&
-                 (result->dtype == type->scalar || (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
+                 (result->dtype == type->scalar ||
+                  (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
     bool data = result->kind == SPY_ARG_KIND_DATA && result->count == size && result->value.data;
     if ((number || array || data) && result->direction == SPY_DIRECTION_OUT) {
         status = spy_tensor_read(made, result->value.out, size);
@@ -62192,7 +62300,8 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         out->size_bytes = size;
     } else {
         spyi_text words = { NULL, 0, 0 };
-        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ", type->display);
+        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ",
+                      type->display);
         spyi_shape_text(&r->shape, &words);
         status = spyi_reducing_fail(r, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(&words));
         spyi_text_free(&words);
@@ -62219,7 +62328,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
     if (result->kind == SPY_ARG_KIND_TENSOR) {
         spy_tensor *grad = spy_tensor_grad_in(result->value.tensor);
         if (!grad)
-            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor with a gradient, got none");
+            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                      "'_result': expected a tensor with a gradient, got none");
         value = *result;
         seed = spy_arg_tensor("seed_", grad);
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
@@ -62230,7 +62340,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
     if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_vmap(value, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
+        value = spy_vmap(value, r->kept);
     seed.name = "seed_";
     value.name = "value_";
     r->items[count++] = seed;
@@ -62243,12 +62354,14 @@ static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
     spy_call_mode mode = r->options ? r->options->mode : SPY_CALL_MODE_DEFAULT;
     spy_status status = spyi_reducing_begin(r, args);
     if (status == SPY_OK && mode == SPY_CALL_MODE_FORWARD_DIFF)
-        status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED,
-                                    "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
-                                    "the function before its end");
+        status = spyi_reducing_fail(
+            r, SPY_ERROR_UNSUPPORTED,
+            "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
+            "the function before its end");
     if (status == SPY_OK) status = spyi_reducing_shape(r);
     if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
-    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR) status = spyi_reduce_to(r, r->result->value.tensor);
+    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR)
+        status = spyi_reduce_to(r, r->result->value.tensor);
     else if (status == SPY_OK) status = spyi_reduce_new(r);
     free(r->items);
     return status;
@@ -62272,8 +62385,8 @@ static spy_status spyi_reduced_call(spy_function *function, spy_args args, const
     return spyi_reduce(&r, args);
 }
 
-static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                                   size_t capacity) {
+static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options,
+                                   char *text, size_t capacity) {
     spyi_reducing r;
     spyi_reducing_of(&r, function, options, "spy_explain_call");
     r.explains = true;
@@ -62284,7 +62397,8 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
 }
 
 // Resolves what a reduction takes: its inputs, over all elements.
-static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args,
+                                            const spy_call_options *options) {
     spyi_reducing r;
     spyi_reducing_of(&r, function, options, "spy_resolve");
     spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;
@@ -62354,13 +62468,14 @@ static bool spyi_is_identifier(const char *name) {
 spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     const char *function = "spy_fuse_begin";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc), *name = desc && desc->name ? desc->name : "fused";
+    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc),
+               *name = desc && desc->name ? desc->name : "fused";
     spy_fusion *g = NULL;
     if (problem) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
-                  name);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.name: expected an identifier, got \"%s\"", function, name);
     } else {
         g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
         char *copy = spyi_strdup(name);
@@ -62440,12 +62555,14 @@ static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *
 // Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
 static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
     if (graph == g->number && index && index < g->count) return (uint32_t)index;
-    if (!graph) spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
+    if (!graph)
+        spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
     else
-        spyi_text_add(error,
-                      "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
-                      "made it, and ends with it",
-                      g->number, (unsigned long long)graph);
+        spyi_text_add(
+            error,
+            "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
+            "made it, and ends with it",
+            g->number, (unsigned long long)graph);
     return 0;
 }
 
@@ -62455,8 +62572,8 @@ static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step
     s->dtype = arg->dtype;
     s->value.u = arg->value.u;
     // What C gives for "a number" takes the type of what is beside it.
-    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 && arg->dtype != SPY_DTYPE_FLOAT64 &&
-               arg->dtype != SPY_DTYPE_BOOL;
+    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 &&
+               arg->dtype != SPY_DTYPE_FLOAT64 && arg->dtype != SPY_DTYPE_BOOL;
     if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
     *step = g->count - 1;
     return true;
@@ -62469,7 +62586,8 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     int64_t n = arg->count == 1 ? arg->dims[0] : 0;
     spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     uint32_t parts[4];
-    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT || dtype >= SPY_DTYPE_COUNT) {
+    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT ||
+        dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(error, "a constant array has one dimension of 1 to 4 numbers; give others as an input");
         return false;
     }
@@ -62477,7 +62595,9 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     for (int64_t i = 0; i < n; i++) {
         const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
-        spy_dtype wide = real ? SPY_DTYPE_FLOAT64 : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64 : SPY_DTYPE_INT64;
+        spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
+                         : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64
+                                                   : SPY_DTYPE_INT64;
         if (dtype == SPY_DTYPE_UINT64) wide = SPY_DTYPE_UINT64;
         spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
         if (!s || !spyi_convert_scalars(&s->value, wide, at, dtype, 1)) return false;
@@ -62493,7 +62613,8 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
 }
 
 // Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
-static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step, spyi_text *error) {
+static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
+                             spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
     bool good = steps && spyi_step_list(g, args, steps, error);
     spyi_fused_step *s = good ? spyi_step_add(g, SPYI_STEP_FIELDS, NULL, (uint32_t)args.count) : NULL;
@@ -62503,7 +62624,8 @@ static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uin
         s->operands[i] = steps[i];
         good = spyi_name_operand(s, i, args.items[i].name);
         if (good && !args.items[i].name) {
-            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none", i + 1);
+            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none",
+                          i + 1);
             good = false;
         }
     }
@@ -62554,7 +62676,8 @@ static bool spyi_step_argument(spy_fusion *g, const spy_arg *arg, uint32_t *step
     default: break;
     }
     spyi_text_add(error, arg->kind == SPY_ARG_KIND_TENSOR
-                             ? "expected a value of the graph, a number, a vector or a struct of them, got a tensor: make it an "
+                             ? "expected a value of the graph, a number, a vector or a struct of them, got a "
+                               "tensor: make it an "
                                "input of the fused function"
                              : "expected a value of the graph, a number, a vector or a struct of them");
     return false;
@@ -62568,7 +62691,8 @@ static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_t
     for (size_t i = 0; i < args.count; i++) {
         spyi_text why = { NULL, 0, 0 };
         bool good = spyi_step_argument(g, &args.items[i], &steps[i], &why);
-        if (!good && args.items[i].name) spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
+        if (!good && args.items[i].name)
+            spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
         else if (!good) spyi_text_add(error, "argument %zu: %s", i + 1, spyi_text_str(&why));
         spyi_text_free(&why);
         if (!good) return false;
@@ -62637,8 +62761,8 @@ spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) 
         }
     const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
     if (good && type && !found) {
-        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
-                      fusion->module_count ? "" : "; spy_fuse_use() says which");
+        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s",
+                      name, type, fusion->module_count ? "" : "; spy_fuse_use() says which");
         good = false;
     }
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
@@ -62656,7 +62780,9 @@ spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) 
     bool good = spyi_is_on(device, called, SPYI_KIND_FUNCTION);
     if (!good) (void)spyi_object_problem(called, SPYI_KIND_FUNCTION, &error);
     if (good && called->reduces) {
-        spyi_text_add(&error, "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it", called->name);
+        spyi_text_add(&error,
+                      "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it",
+                      called->name);
         good = false;
     }
     good = good && spyi_fusion_uses(fusion, called->module);
@@ -62672,7 +62798,8 @@ spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) 
     if (s) s->function = called;
     for (uint32_t i = 0; s && i < args.count && good; i++) {
         s->operands[i] = steps[i];
-        good = spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
+        good =
+            spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
     }
     free(steps);
     return spyi_step_done(fusion, function, made, s && good, failed, &error);
@@ -62703,11 +62830,13 @@ const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index)
 }
 
 // Makes a step of an operator or a type from a list of arguments.
-static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind, spyi_operator_form form,
-                                  const char *name, spy_args args, bool good, uint32_t failed, spyi_text *error) {
+static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind,
+                                  spyi_operator_form form, const char *name, spy_args args, bool good,
+                                  uint32_t failed, spyi_text *error) {
     uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
     good = steps && spyi_step_list(g, args, steps, error);
-    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR && g->steps[steps[0]].kind == SPYI_STEP_CALL) {
+    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR &&
+        g->steps[steps[0]].kind == SPYI_STEP_CALL) {
         uint32_t call = steps[0]; // Slang then needs no derivative of the function
         g->steps[call].no_diff = true;
         free(steps);
@@ -62732,8 +62861,8 @@ spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args) {
         bool good = spyi_step_fields(fusion, type, args, &made, &error);
         return spyi_step_done(fusion, function, made, good, failed, &error);
     }
-    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args, type && type[0], failed,
-                             &error);
+    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args,
+                             type && type[0], failed, &error);
 }
 
 spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
@@ -62745,8 +62874,8 @@ spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
     spyi_operator_form form = SPYI_FORM_BUILT_IN;
     bool good = op && spyi_operator_find(op, (uint32_t)args.count, &form);
     if (!good)
-        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments", op ? op : "NULL",
-                      args.count);
+        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments",
+                      op ? op : "NULL", args.count);
     return spyi_step_of_list(fusion, function, SPYI_STEP_OPERATOR, form, op, args, good, failed, &error);
 }
 
@@ -62779,7 +62908,8 @@ static spy_status spyi_fusion_output(spy_fusion *g, const char *function, const 
     spyi_text error = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), step = 0;
     bool good = spyi_is_identifier(name);
-    if (!good) spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
+    if (!good)
+        spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
     else if (g->reduction || (reduction && g->output_count)) {
         spyi_text_add(&error, "a graph that ends in a reduction has one output");
         good = false;
@@ -62818,13 +62948,15 @@ spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value) 
 
 spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value) {
     const char *function = "spy_fuse_reduce";
-    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX && dims.count <= SPY_MAX_RANK;
+    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX &&
+                dims.count <= SPY_MAX_RANK;
     for (uint32_t i = 0; good && i < dims.count; i++)
         good = dims.dims[i] >= -SPY_MAX_RANK && dims.dims[i] < SPY_MAX_RANK;
     if (good) return spyi_fusion_output(fusion, function, "_result", value, reduction, dims);
     if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spyi_text error = { NULL, 0, 0 };
-    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK, SPY_MAX_RANK - 1);
+    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK,
+                  SPY_MAX_RANK - 1);
     spyi_fusion_fail_text(fusion, function, SPY_ERROR_INVALID_ARGUMENT, &error);
     spyi_leave(fusion);
     return SPY_ERROR_INVALID_ARGUMENT;
@@ -62836,20 +62968,24 @@ spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy
 
 static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
     if (!g->output_count) {
-        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of an out parameter");
+        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of "
+                             "an out parameter");
         return false;
     }
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
         if (s->type) continue;
         if (s->kind == SPYI_STEP_INPUT)
-            spyi_text_add(error,
-                          "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
-                          "all overloads; give spy_fuse_input() the type",
-                          s->name);
+            spyi_text_add(
+                error,
+                "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
+                "all overloads; give spy_fuse_input() the type",
+                s->name);
         else if (s->kind == SPYI_STEP_FIELDS)
-            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
-                          s->count);
+            spyi_text_add(
+                error,
+                "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
+                s->count);
         else continue; // what it takes is unknown, which another message says
         return false;
     }
@@ -62858,7 +62994,8 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
         spyi_type_kind kind = s->type->kind;
         bool number = kind == SPYI_TYPE_SCALAR || kind == SPYI_TYPE_VECTOR;
         if (kind == SPYI_TYPE_VOID || kind == SPYI_TYPE_OTHER) {
-            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ", g->outputs[i].name);
+            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ",
+                          g->outputs[i].name);
             spyi_step_text(g, g->outputs[i].step, error);
             return false;
         }
@@ -62910,9 +63047,11 @@ static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_te
     if (!link) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < g->module_count; i++) (void)spyi_link_add(link, &count, g->modules[i]);
     for (uint32_t i = 0; i < g->module_count; i++)
-        for (size_t l = 0; l < g->modules[i]->link_count; l++) (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
+        for (size_t l = 0; l < g->modules[i]->link_count; l++)
+            (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
     // Other texts have other names, since a session knows modules by name.
-    spyi_text_add(&module_name, "%s_%08x", name, (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
+    spyi_text_add(&module_name, "%s_%08x", name,
+                  (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
     desc.name = spyi_text_str(&module_name);
     desc.source = spyi_text_str(text);
     desc.link = link;
@@ -62982,7 +63121,9 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
         if (function && g->reduction) {
             fused->element = spyi_graph_function(module, spyi_text_str(&name), "_element");
             fused->total = spyi_graph_function(module, spyi_text_str(&name), "_total");
-            fused->seeded = fused->no_derivative.size ? NULL : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
+            fused->seeded = fused->no_derivative.size
+                                ? NULL
+                                : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
             if (!fused->total || !fused->element) function = NULL;
         }
@@ -63010,11 +63151,13 @@ spy_function *spy_fuse_end(spy_fusion *fusion) {
     spy_function *function = NULL;
     uint32_t failed = spyi_failed_allocations();
     // What a failed step reported is the graph's error.
-    bool good = !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
+    bool good =
+        !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
     if (good) function = spyi_graph_end(fusion, &status, &error);
     if (!function && !fusion->failed) {
         status = spyi_check_allocations(failed, status, &error);
-        if (error.size) spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
+        if (error.size)
+            spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
     }
     spyi_text_free(&error);
     spyi_object_release(&fusion->object);

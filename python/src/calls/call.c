@@ -434,7 +434,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_device *d = f->module->device;
     spyp_invocation in;
     PyObject *result = NULL;
-    if (SPYP_UNLIKELY(spyp.tracer != NULL) && spyp_is_traced())
+    if (SPYP_UNLIKELY(spyp.tracers) && spyp_tracing)
         return spyp_call_in_python(self, args, nargsf, names, "slangpy.fusion", "_traced_call", NULL);
     spyp_invocation_begin(&in, f);
     in.call.diverts = in.call.mode == SPY_CALL_MODE_DEFAULT;
