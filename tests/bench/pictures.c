@@ -10,6 +10,7 @@
 // and wait alike: the time is from the first draw to the return of the submission, and the wait is outside of it.
 #define _GNU_SOURCE
 #define VOLK_IMPLEMENTATION
+#include <math.h>
 #include <volk.h>
 
 #include "slangpy_vk.h"
