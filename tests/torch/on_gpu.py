@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """on_gpu.py [SECTION...]: what only a GPU with torch can show of torch and slang-torch here. It needs PYTHONPATH=python with the extension
-built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. All sections take less than two minutes. Each
+built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. Each section
 prints lines that begin with ok, FAIL, skip or time; the exit status is 1 where one failed.
 
 Sections: timing, load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
