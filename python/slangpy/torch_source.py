@@ -221,7 +221,11 @@ class SourceFile:
     def __init__(self, path: str, macros: Mapping[str, str], folders: Sequence[str]) -> None:
         self.path, self.folders, self.macros = os.path.abspath(path), list(folders), macros
         self.files: dict[str, int] = {}  # all files that it consists of, and when they were changed last
-        self.has_entry_points = False
+        self.has_entry_points, self._parsed = False, False
+        self.functions: dict[str, list[FunctionText]] = {}
+        self.structs: dict[str, list[tuple[str, list[Token]]]] = {}
+        self.aliases: dict[str, list[Token]] = {}
+        self.constants: dict[str, tuple[list[Token], list[Token]]] = {}
         self._find_files(self.path)
 
     def _find_files(self, path):
@@ -240,17 +244,12 @@ class SourceFile:
 
     def parse(self) -> None:
         """Fills `functions`, `structs`, `aliases` and `constants`, once. A SourceError for a text that is not understood."""
-        if self.functions is None:
-            self.functions, self.structs, self.aliases, self.constants = {}, {}, {}, {}
+        if not self._parsed:
+            self._parsed = True
             try:
                 self._load(self.path)
             except IndexError:
                 raise SourceError("{}:1: the brackets of this file or of one that it imports do not match".format(self.path)) from None
-
-    functions: dict[str, list[FunctionText]] = None  # type: ignore[assignment]
-    structs: dict[str, list[tuple[str, list[Token]]]]
-    aliases: dict[str, list[Token]]
-    constants: dict[str, tuple[list[Token], list[Token]]]
 
     def _load(self, path, loaded=None):
         loaded = set() if loaded is None else loaded
