@@ -309,7 +309,7 @@ def _refuse_wrapped(function, tensors, torch):
 
 def _take_call(function, args, kwargs, torch):
     """A _Call, and its tensors."""
-    tensors: list[Any] = []
+    tensors = []
     instance = _slangpy._chain_of(function)[2]
     this = None if instance is None else _take(instance, tensors, torch.Tensor)
     this = this if tensors else None

@@ -112,9 +112,11 @@ class TorchModule:
         return found
 
     def _find(self, name):
-        for text in self._source.functions.get(name, ()):
-            if "TorchEntryPoint" in text.attributes:
-                return self._translator.entry(text)
+        if self._source.has_entry_points:
+            self._source.parse()
+            for text in self._source.functions.get(name, ()):
+                if "TorchEntryPoint" in text.attributes:
+                    return self._translator.entry(text)
         kernel = self._kernel(name)
         if kernel is not None:
             return kernel
@@ -131,6 +133,7 @@ class TorchModule:
         return self._kernels[name]
 
     def __dir__(self):
+        self._source.parse()
         named = [name for name, texts in self._source.functions.items() for text in texts
                  if text.attributes & {"TorchEntryPoint", "AutoPyBindCUDA", "CudaKernel", "CUDAKernel"}]
         return sorted({*named, *self._source.structs, *super().__dir__()})

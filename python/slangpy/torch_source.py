@@ -57,7 +57,7 @@ class _Preprocessor:
 
     def __init__(self, macros, folders):
         self.macros = {name: tokens_of(value, "defines")[:-1] for name, value in macros.items()}
-        self.folders, self.seen = folders, set()
+        self.folders, self.seen, self.loaded = folders, set(), set()
 
     def find(self, name, path):
         for folder in [os.path.dirname(path), *self.folders]:
@@ -65,6 +65,16 @@ class _Preprocessor:
             if os.path.isfile(found):
                 return os.path.abspath(found)
         return None
+
+    def find_module(self, name, path):
+        """The file of `import name` or `#include "name"`, or None."""
+        name = name.strip()
+        if name.startswith('"'):
+            name = name[1:-1]
+        elif not name.endswith(".slang"):
+            name = name.replace(".", "/")
+        names = [name] if "." in os.path.basename(name) else [name + ".slang", name.replace("_", "-") + ".slang"]
+        return next(filter(None, (self.find(n, path) for n in names)), None)
 
     def read(self, path):
         """The tokens of a file, those of its #include files among them."""
@@ -165,6 +175,9 @@ _MODIFIERS = set("public private internal export static const inline extern unif
                  "__exported volatile groupshared row_major column_major precise".split())
 
 
+_IMPORT = re.compile(r'^\s*(?:__exported\s+)?(?:import|__include|implementing|#\s*include)\s+("[^"\n]+"|[\w.]+)', re.M)
+
+
 def split_commas(words: Sequence[Token]) -> list[list[Token]]:
     """Splits a list at its outermost commas."""
     parts: list[list[Token]] = [[]]
@@ -206,33 +219,53 @@ class SourceFile:
     """A Slang file with those that it imports, as far as they are found: its functions, structs, aliases and constants."""
 
     def __init__(self, path: str, macros: Mapping[str, str], folders: Sequence[str]) -> None:
+        self.path, self.folders, self.macros = os.path.abspath(path), list(folders), macros
+        self.files: dict[str, int] = {}  # all files that it consists of, and when they were changed last
+        self.has_entry_points, self._parsed = False, False
         self.functions: dict[str, list[FunctionText]] = {}
         self.structs: dict[str, list[tuple[str, list[Token]]]] = {}
         self.aliases: dict[str, list[Token]] = {}
         self.constants: dict[str, tuple[list[Token], list[Token]]] = {}
-        self.folders = list(folders)
-        self.files: dict[str, int] = {}  # all files that were read, and when they were changed last
-        self._macros = macros
-        self._imported: set[str] = set()
-        self._load(os.path.abspath(path))
+        self._find_files(self.path)
 
-    def _load(self, path):
-        if path in self._imported:
+    def _find_files(self, path):
+        """Fills `files` without reading more of them than their imports."""
+        if path in self.files:
             return
-        self._imported.add(path)
-        reader = _Preprocessor(self._macros, self.folders)
+        self.files[path] = os.stat(path).st_mtime_ns
+        with open(path, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        self.has_entry_points = self.has_entry_points or "TorchEntryPoint" in text
+        reader = _Preprocessor({}, self.folders)
+        for name in _IMPORT.findall(text):
+            found = reader.find_module(name, path)
+            if found:
+                self._find_files(found)
+
+    def parse(self) -> None:
+        """Fills `functions`, `structs`, `aliases` and `constants`, once. A SourceError for a text that is not understood."""
+        if not self._parsed:
+            self._parsed = True
+            try:
+                self._load(self.path)
+            except IndexError:
+                raise SourceError("{}:1: the brackets of this file or of one that it imports do not match".format(self.path)) from None
+
+    def _load(self, path, loaded=None):
+        loaded = set() if loaded is None else loaded
+        if path in loaded:
+            return
+        loaded.add(path)
+        reader = _Preprocessor(self.macros, self.folders)
+        reader.loaded = loaded
         words = reader.read(path)
-        self.files.update((name, os.stat(name).st_mtime_ns) for name in reader.seen)
         words.append(Token("end", "", path, words[-1].line if words else 1, True))
         self._scan(words, 0, reader, path)
 
     def _import(self, words, reader, path):
-        text = "".join(w.text for w in words)
-        name = text[1:-1] if text.startswith('"') else text.replace(".", "/")
-        names = [name] if name.endswith(".slang") else [name + ".slang", name.replace("_", "-") + ".slang"]
-        found = next(filter(None, (reader.find(n, path) for n in names)), None)
+        found = reader.find_module("".join(w.text for w in words), path)
         if found:
-            self._load(found)
+            self._load(found, reader.loaded)
 
     def _scan(self, words, i, reader, path):
         attributes = []
@@ -289,7 +322,7 @@ class SourceFile:
                     fields.append((field, type_))
                 item = []
         self.structs[name] = fields
-        return end + 1
+        return min(end + 1, len(words) - 1)
 
     def _alias(self, words, i):
         end = self._find(words, i, ";")
@@ -297,7 +330,7 @@ class SourceFile:
             self.aliases[words[end - 1].text] = words[i + 1:end - 1]
         elif words[i + 2].text == "=":
             self.aliases[words[i + 1].text] = words[i + 3:end]
-        return end + 1
+        return min(end + 1, len(words) - 1)
 
     def _declaration(self, words, i, attributes):
         """A function or a constant."""
@@ -310,7 +343,7 @@ class SourceFile:
                 end = _close(words, end) + 1 if words[end].text in ("{", "(", "[") else end + 1
             name, type_, _ = parse_declarator(words[start:i])
             self.constants[name] = type_, words[i + 1:end]
-            return end + 1
+            return min(end + 1, len(words) - 1)
         if words[i].text != "(":
             return self._skip(words, i)
         close, name_at = _close(words, i), i - 1
@@ -328,6 +361,8 @@ class SourceFile:
         if words[end].text == "{":
             last = _close(words, end)
             body, end = words[end + 1:last], last
+        if name_at == start:  # a macro with parameters, which stands as it is
+            return close + 1
         name = words[name_at].text
         parameters = []
         for part in split_commas(words[i + 1:close]):
@@ -336,4 +371,4 @@ class SourceFile:
             parameters.append((p, type_, default, ways[0] if ways else "in"))
         self.functions.setdefault(name, []).append(FunctionText(
             name, set(attributes), words[name_at + 1:i], words[start:name_at], parameters, body, words[name_at]))
-        return end + 1
+        return min(end + 1, len(words) - 1)

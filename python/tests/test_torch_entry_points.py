@@ -1,7 +1,9 @@
 """[TorchEntryPoint] functions (U4). What they compute: the translation against the same Slang text run on the device. What they launch and
 allocate: on the CUDA driver without a GPU, with a torch of twenty lines over its memory; Slang checks the text and NVRTC compiles the kernels."""
+import os
 import random
 import re
+import tempfile
 
 import pytest
 
@@ -69,13 +71,19 @@ float returns(int a, uint b, float c) { if (a > 2) return c; else if (b > 5) { r
 NAMES = sorted(set(re.findall(r"(\w+)\(int a, uint b, float c\)", NUMBERS)))
 
 
+def parsed(path):
+    source = SourceFile(str(path), {}, [])
+    source.parse()
+    return source
+
+
 @pytest.fixture(scope="module")
 def both(device, tmp_path_factory):
     """A function(name) that returns the device's function and the translation."""
     path = tmp_path_factory.mktemp("numbers") / "numbers.slang"
     path.write_text(NUMBERS)
     module = spy.Module.load_from_file(device, str(path))
-    translator = Translator(SourceFile(str(path), {}, []), Host(None))
+    translator = Translator(parsed(path), Host(None))
 
     def find(name):
         (text,) = translator.source.functions[name]
@@ -120,7 +128,7 @@ def test_what_is_not_understood_is_named(tmp_path, text, words):
         def _kernel(name):
             return None
 
-    translator = Translator(SourceFile(str(path), {}, []), Host(Module))
+    translator = Translator(parsed(path), Host(Module))
     with pytest.raises(SourceError) as caught:
         translator.entry(translator.source.functions["f"][-1])
     line = 1 + next(i for i, row in enumerate(path.read_text().splitlines()) if "f(" in row and "get" not in row.split("f(")[0])
@@ -131,7 +139,7 @@ def test_what_is_not_understood_is_named(tmp_path, text, words):
 def test_errors_at_run_time_have_file_and_line(tmp_path):
     path = tmp_path / "late.slang"
     path.write_text("int f(int a, int2 v)\n{\n    int x[2] = { 1, 2 };\n    int y = 3 / v.y;\n    return x[a] + y;\n}\n")
-    translator = Translator(SourceFile(str(path), {}, []), Host(None))
+    translator = Translator(parsed(path), Host(None))
     f = translator.entry(translator.source.functions["f"][0])
     assert f(1, (0, 3)) == 3 and f(a=0, v=[1, 1]) == 4
     with pytest.raises(IndexError, match="late.slang:5: in f: index 2 of 2 elements"):
@@ -143,6 +151,34 @@ def test_errors_at_run_time_have_file_and_line(tmp_path):
                                ((2**40, (0, 1)), ValueError, "is out of range for int"), ((1, ("x", 1)), TypeError, r"argument 'v\[0\]'")):
         with pytest.raises(error, match=words):
             f(*args)
+
+
+def test_any_text_is_read():
+    """The project's own files without an error, and damaged ones without another error than SourceError."""
+    from conftest import TOP
+
+    count = 0
+    for folder, _, names in os.walk(TOP):
+        if "build" not in folder.split(os.sep):
+            for name in names:
+                if name.endswith(".slang"):
+                    parsed(os.path.join(folder, name))
+                    count += 1
+    assert count > 20
+    with open(os.path.join(TOP, "examples/17_from_slang_torch/triangle.slang")) as f:
+        text = f.read()
+    rng, damaged = random.Random(1), 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "damaged.slang")
+        for _ in range(300):
+            at = rng.randrange(len(text))
+            with open(path, "w") as f:
+                f.write(text[:at] + rng.choice(["{", "}", "(", ")", "[", "<", ";", "=", '"', "#if", ""]) + text[at + rng.randrange(9):])
+            try:
+                parsed(path)
+            except SourceError:
+                damaged += 1
+    assert damaged > 10
 
 
 TORCH = """

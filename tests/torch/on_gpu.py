@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """on_gpu.py [SECTION...]: what only a GPU with torch can show of torch and slang-torch here. It needs PYTHONPATH=python with the extension
-built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. All sections take less than two minutes. Each
+built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. Each section
 prints lines that begin with ok, FAIL, skip or time; the exit status is 1 where one failed.
 
-Sections: cases (random calls on CUDA and Vulkan, values and gradients against torch's own), gradcheck, kernels (slang-torch's), host
-([TorchEntryPoint]), streams, graphs (captured by torch), memory (10,000 training steps), timing, load (loadModule in new processes),
-suites (this folder's and python/tests' pytest files that use torch).
+Sections: timing, load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
+documents), graphs (captured by torch), memory (10,000 training steps), streams, ops (torch_op), gradcheck, cases (random calls on CUDA and
+Vulkan, values and gradients against torch's own), suites (this folder's pytest files; five minutes on lavapipe).
 """
 import gc
 import os
@@ -287,6 +287,32 @@ def host():
     run_pytest(os.path.join(TOP, "python/tests/test_seed_slangtorch.py"), "-k", "on_a_gpu")
 
 
+def ops():
+    source = "[Differentiable] float poly(float a, float b) { return a * a * b + b; }"
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "ops", source)
+        op = spy.torch_op(m.poly)
+
+        def compiled(backend):
+            function = torch.compile(lambda a, b: op(a * 2, b).relu() + 1, backend=backend, fullgraph=True)
+            a, b = (torch.rand(1000, device="cuda", requires_grad=True) for _ in range(2))
+            made, right = function(a, b), (4 * a * a * b + b).relu() + 1
+            torch.testing.assert_close(made, right)
+            torch.testing.assert_close(torch.autograd.grad(made.sum(), (a, b)), torch.autograd.grad(right.sum(), (a, b)))
+
+        def low():
+            a = torch.rand(100, device="cuda").bfloat16().requires_grad_()
+            made = m.poly(a, 2.0)
+            made.sum().backward()
+            torch.testing.assert_close(a.grad.float(), 4 * a.detach().float(), atol=0.05, rtol=0.01)
+            with torch.no_grad():
+                torch.testing.assert_close(m.poly(a, 2.0), made.detach())
+
+        attempt("torch.compile, aot_eager", compiled, "aot_eager")
+        attempt("torch.compile, inductor", compiled, "inductor")
+        attempt("bfloat16", low)
+
+
 def streams():
     """Calls go to torch's current stream: no synchronisation stands between torch's work and ours."""
     with spy.create_torch_device() as device:
@@ -365,6 +391,29 @@ def graphs():
             torch.testing.assert_close(w, v, atol=1e-3, rtol=1e-3)
             return "loss {:.3g}".format(float(loss))
 
+        def launch():
+            k = kernel_module()
+            x, y, z = torch.rand(100, device="cuda"), torch.zeros(100, device="cuda"), None
+            shape = dict(blockSize=(128, 1, 1), gridSize=(1, 1, 1))
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(3):
+                    k.square(input=x, output=y).launchRaw(**shape)
+                    z = k.doubled(x)
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                k.square(input=x, output=y).launchRaw(**shape)
+                z = k.doubled(x)
+            for _ in range(5):
+                x.copy_(torch.rand_like(x))
+                y.fill_(77)
+                graph.replay()
+                torch.testing.assert_close(y, x * x)
+                torch.testing.assert_close(z, 2 * x)
+
+        attempt("graph of launchRaw and a host function", launch)
         attempt("graph of a call with _result", given_result)
         attempt("graph of a training step", training_step)
 
@@ -571,7 +620,7 @@ def suites():
             run_pytest(os.path.join(HERE, path))
 
 
-SECTIONS = [cases, gradcheck, kernels, host, streams, graphs, memory, timing, load, suites]
+SECTIONS = [timing, load, kernels, host, graphs, memory, streams, ops, gradcheck, cases, suites]
 
 if __name__ == "__main__":
     if not torch.cuda.is_available():
