@@ -19,7 +19,7 @@ _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradie
 # Warps of a group, by engine and width: of the forward kernel, and of the training kernel (0: there is none), and how many
 # groups of the forward kernel a multiprocessor holds.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
-           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (16, 8, 1), ("wgmma", 128): (12, 8, 1)}
+           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
 
 
 def _staged_bytes(width: int, depth: int, bias: bool) -> int:
@@ -177,6 +177,8 @@ class BatchNetwork:
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
         warps, _, resident = _SHAPES[engine, self.width]
+        if warps == 20 and (self.dtype != "half" or self.inputs != self.width):
+            warps = 16  # loads of x take more registers then, and with 20 ptxas does the wgmma one by one (C7512)
         if y is None:
             y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
         elif len(y.shape) != 2 or y.shape[0] < rows:
