@@ -22,6 +22,12 @@ _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0,
            ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
 
 
+def _forward_warps(engine: str, width: int, inputs: int, dtype: str) -> int:
+    warps = _SHAPES[engine, width][0]
+    # Loads of other rows than whole ones of half take more registers, and with 20 warps ptxas then does the wgmma one by one (C7512).
+    return 16 if warps == 20 and (dtype != "half" or inputs != width) else warps
+
+
 def _staged_bytes(width: int, depth: int, bias: bool) -> int:
     return depth * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias
 
@@ -176,9 +182,7 @@ class BatchNetwork:
         """y (rows, outputs) of x (rows, inputs), whose rows follow each other without gaps."""
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
-        warps, _, resident = _SHAPES[engine, self.width]
-        if warps == 20 and (self.dtype != "half" or self.inputs != self.width):
-            warps = 16  # loads of x take more registers then, and with 20 ptxas does the wgmma one by one (C7512)
+        resident, warps = _SHAPES[engine, self.width][2], _forward_warps(engine, self.width, self.inputs, self.dtype)
         if y is None:
             y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
         elif len(y.shape) != 2 or y.shape[0] < rows:
