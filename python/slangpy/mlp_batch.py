@@ -12,6 +12,7 @@ from . import _slangpy
 from ._slangpy import Tensor
 
 ACTIVATIONS = ("none", "relu", "leaky_relu", "sigmoid", "tanh")
+_SLANG_ACTIVATIONS = {"NoActivation": "none", "ReLU": "relu", "LeakyReLU": "leaky_relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
 ENGINES = ("mma", "wgmma")
 _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
@@ -89,11 +90,26 @@ class BatchNetwork:
     parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP.
     gradients: float32 tensor: of each parameter, then the loss, as step() and gradient() leave them.
     dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way, activations half. input_gradient: gradient() can give that of x.
-    engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training.
+    engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training. parameters: None makes a tensor.
     """
 
+    @classmethod
+    def of(cls, network: Any, **options: Any) -> "BatchNetwork":
+        """The same for a Network of slangpy.mlp, with its parameters, packed. options: loss, dtype, input_gradient, engine."""
+        if network.activation not in _SLANG_ACTIVATIONS:
+            raise ValueError("BatchNetwork.of: expected an activation of %s, got %r" % (", ".join(_SLANG_ACTIVATIONS), network.activation))
+        if network.output_activation != "NoActivation":
+            raise ValueError("BatchNetwork.of: expected the output activation 'NoActivation', got %r" % (network.output_activation,))
+        if network.dtype != "float":
+            raise ValueError("BatchNetwork.of: expected parameters of 'float', got %r" % (network.dtype,))
+        made = cls(network.device, network.inputs, network.outputs, network.width, network.depth, bias=network.bias,
+                   activation=_SLANG_ACTIVATIONS[network.activation], parameters=network.parameters, **options)
+        made.pack()
+        return made
+
     def __init__(self, device: Any, inputs: int, outputs: int, width: int = 64, depth: int = 3, *, activation: str = "relu", loss: str = "l2",
-                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: "str | None" = None) -> None:
+                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: "str | None" = None,
+                 parameters: "Tensor | None" = None) -> None:
         if loss not in LOSSES:
             raise ValueError("BatchNetwork: argument 'loss': expected one of %s, got %r" % (", ".join(LOSSES), loss))
         if dtype not in ("half", "float"):
@@ -119,7 +135,9 @@ class BatchNetwork:
         self._module = _slangpy.Module.load_from_source(device, "mlp_batch_net", "import mlp_batch;\n")
         self.parameter_count = width * (inputs + (depth - 1) * width + outputs) + (depth * width + outputs) * bias
         zeros = Tensor.zeros
-        self.parameters = zeros(device, (self.parameter_count,), "float")
+        if parameters is not None:
+            self._check("BatchNetwork", "parameters", parameters, (self.parameter_count,))
+        self.parameters: Tensor = zeros(device, (self.parameter_count,), "float") if parameters is None else parameters
         self.gradients = zeros(device, (self.parameter_count + 1,), "float")
         self._state = zeros(device, (2 * self.parameter_count,), "float")
         image = ((depth + 1) * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias) // 16

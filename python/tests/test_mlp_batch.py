@@ -103,6 +103,14 @@ raises(ValueError, "BatchNetwork.forward: argument 'x': expected rows without ga
 raises(ValueError, "argument 'y': expected shape (10, 3), got (9, 3)", net.forward, x, t[0:9])
 raises(ValueError, "argument 'x': expected memory at a multiple of 16 bytes, got address", BatchNetwork(d, 31, 3, 32, dtype="float").forward,
        spy.Tensor.zeros(d, (10, 31), "float")[1:])
+shared = spy.Tensor.zeros(d, (32 * 64 + 64 + 64 * 3 + 3,), "float")
+given = dict(device=d, inputs=32, outputs=3, width=64, depth=1, bias=True, activation="Sigmoid", output_activation="NoActivation", dtype="float", parameters=shared)
+made = BatchNetwork.of(types.SimpleNamespace(**given), dtype="float")  # what a Network of slangpy.mlp has
+assert made.parameters is shared and made.activation == "sigmoid" and made.forward(x).shape == (10, 3)
+for words, more in (("expected an activation of NoActivation, ReLU, LeakyReLU, Sigmoid, Tanh, got 'Sine'", dict(activation="Sine")),
+                    ("expected the output activation 'NoActivation', got 'Tanh'", dict(output_activation="Tanh")), ("expected parameters of 'float', got 'half'", dict(dtype="half")),
+                    ("argument 'parameters': expected shape (2240,), got (2307,)", dict(bias=False)), ("its depth is 0", dict(width=64, depth=0))):
+    raises(ValueError, words, BatchNetwork.of, types.SimpleNamespace(**dict(given, **more)))
 deep = BatchNetwork(d, 32, 3, 128, 4)
 raises(ValueError, "one that none does: wgmma: its depth is 4; wgmma trains 2 or 3 hidden layers of width 128; mma: mma has no training kernel of width 128",
        deep.step, spy.Tensor.zeros(d, (10, 32), "half"), spy.Tensor.zeros(d, (10, 3), "half"))
