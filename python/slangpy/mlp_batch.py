@@ -5,11 +5,16 @@
     y = net.forward(x)                       # x (rows, inputs) of half
     net.step(x, targets, rate=1e-3)          # forward, loss, backward, Adam
 """
+from __future__ import annotations
+
 import math
-from typing import Any
 
 from . import _slangpy
 from ._slangpy import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ACTIVATIONS = ("none", "relu", "leaky_relu", "sigmoid", "tanh")
 _SLANG_ACTIVATIONS = {"NoActivation": "none", "ReLU": "relu", "LeakyReLU": "leaky_relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
@@ -94,7 +99,7 @@ class BatchNetwork:
     """
 
     @classmethod
-    def of(cls, network: Any, **options: Any) -> "BatchNetwork":
+    def of(cls, network: Any, **options: Any) -> BatchNetwork:
         """The same for a Network of slangpy.mlp, with its parameters, packed. options: loss, dtype, input_gradient, engine."""
         if network.activation not in _SLANG_ACTIVATIONS:
             raise ValueError("BatchNetwork.of: expected an activation of %s, got %r" % (", ".join(_SLANG_ACTIVATIONS), network.activation))
@@ -108,8 +113,8 @@ class BatchNetwork:
         return made
 
     def __init__(self, device: Any, inputs: int, outputs: int, width: int = 64, depth: int = 3, *, activation: str = "relu", loss: str = "l2",
-                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: "str | None" = None,
-                 parameters: "Tensor | None" = None) -> None:
+                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: str | None = None,
+                 parameters: Tensor | None = None) -> None:
         if loss not in LOSSES:
             raise ValueError("BatchNetwork: argument 'loss': expected one of %s, got %r" % (", ".join(LOSSES), loss))
         if dtype not in ("half", "float"):
@@ -118,9 +123,9 @@ class BatchNetwork:
             raise ValueError("BatchNetwork: argument 'engine': expected one of %s, got %r" % (", ".join(ENGINES), engine))
         self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
         self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
-        network: "dict[str, Any]" = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
-        self.engines: "dict[bool, str]" = {}  # by `training`
-        self.reasons: "dict[bool, list[str]]" = {}
+        network: dict[str, Any] = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
+        self.engines: dict[bool, str] = {}  # by `training`
+        self.reasons: dict[bool, list[str]] = {}
         for training in (False, True):
             self.reasons[training] = []
             for name in ((engine,) if engine else ("wgmma", "mma")):
@@ -148,9 +153,9 @@ class BatchNetwork:
         self._part: Any = None  # made by the first training step
         self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
-        self._functions: "dict[Any, Any]" = {}
+        self._functions: dict[Any, Any] = {}
 
-    def _constants(self, name: str, training: bool, warps: int) -> "dict[str, int]":
+    def _constants(self, name: str, training: bool, warps: int) -> dict[str, int]:
         return dict(mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs,
                     mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
                     mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps, mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
@@ -175,7 +180,7 @@ class BatchNetwork:
         self._check(name, "x", x, shape)
         return int(shape[0])
 
-    def _check(self, name: str, argument: str, value: Any, shape: "tuple[int, ...]") -> None:
+    def _check(self, name: str, argument: str, value: Any, shape: tuple[int, ...]) -> None:
         """The kernels read and write rows without gaps, 16 bytes at a time."""
         if tuple(value.shape) != shape:
             raise ValueError("%s: argument '%s': expected shape %s, got %s" % (name, argument, shape, tuple(value.shape)))
@@ -244,14 +249,14 @@ class BatchNetwork:
                        command_encoder=command_encoder)
         return groups
 
-    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8,
+    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
                 command_encoder: Any = None) -> None:
         f = self._function("mlp_update", True, 8, 8 * 33 * 4)
         f.dispatch([-(-(self.parameter_count + 1) // 32) * 256, 1, 1], part=self._part, gradients=self.gradients, parameters=self.parameters, state=self._state,
                    image=self._image, scales=_slangpy.float4(scale, loss_scale, rate, epsilon), betas=_slangpy.float4(*betas, *[math.log(b) if b > 0 else -1e30 for b in betas]),
                    rows_mode=_slangpy.uint2(groups, mode), command_encoder=command_encoder)
 
-    def _scales(self, x: Any) -> "tuple[float, float]":
+    def _scales(self, x: Any) -> tuple[float, float]:
         n = max(int(x.shape[0]) * self.outputs, 1)
         return (1.0, 1.0) if self.loss == "given" else (1.0 / n, 1.0 / n)
 
@@ -263,7 +268,7 @@ class BatchNetwork:
         scale, loss_scale = self._scales(x)
         self._update(self._sums(x, targets, dx, up, scale / up, command_encoder), scale / up, loss_scale, 0, command_encoder=command_encoder)
 
-    def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
+    def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
              optimizer: str = "adam", *, command_encoder: Any = None) -> None:
         """One training step: forward, loss, backward, then Adam or plain descent ("sgd"). A loss that is not finite changes no parameter."""
         if optimizer not in ("adam", "sgd"):
