@@ -5,13 +5,19 @@
     y = net.forward(x)                       # x (rows, inputs) of half
     net.step(x, targets, rate=1e-3)          # forward, loss, backward, Adam
 """
+from __future__ import annotations
+
 import math
-from typing import Any
 
 from . import _slangpy
 from ._slangpy import Tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 ACTIVATIONS = ("none", "relu", "leaky_relu", "sigmoid", "tanh")
+_SLANG_ACTIVATIONS = {"NoActivation": "none", "ReLU": "relu", "LeakyReLU": "leaky_relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
 ENGINES = ("mma", "wgmma")
 _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
@@ -19,7 +25,13 @@ _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradie
 # Warps of a group, by engine and width: of the forward kernel, and of the training kernel (0: there is none), and how many
 # groups of the forward kernel a multiprocessor holds.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
-           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (16, 8, 1), ("wgmma", 128): (12, 8, 1)}
+           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
+
+
+def _forward_warps(engine: str, width: int, inputs: int, dtype: str) -> int:
+    warps = _SHAPES[engine, width][0]
+    # Loads of other rows than whole ones of half take more registers, and with 20 warps ptxas then does the wgmma one by one (C7512).
+    return 16 if warps == 20 and (dtype != "half" or inputs != width) else warps
 
 
 def _staged_bytes(width: int, depth: int, bias: bool) -> int:
@@ -83,11 +95,26 @@ class BatchNetwork:
     parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP.
     gradients: float32 tensor: of each parameter, then the loss, as step() and gradient() leave them.
     dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way, activations half. input_gradient: gradient() can give that of x.
-    engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training.
+    engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training. parameters: None makes a tensor.
     """
 
+    @classmethod
+    def of(cls, network: Any, **options: Any) -> BatchNetwork:
+        """The same for a Network of slangpy.mlp, with its parameters, packed. options: loss, dtype, input_gradient, engine."""
+        if network.activation not in _SLANG_ACTIVATIONS:
+            raise ValueError("BatchNetwork.of: expected an activation of %s, got %r" % (", ".join(_SLANG_ACTIVATIONS), network.activation))
+        if network.output_activation != "NoActivation":
+            raise ValueError("BatchNetwork.of: expected the output activation 'NoActivation', got %r" % (network.output_activation,))
+        if network.dtype != "float":
+            raise ValueError("BatchNetwork.of: expected parameters of 'float', got %r" % (network.dtype,))
+        made = cls(network.device, network.inputs, network.outputs, network.width, network.depth, bias=network.bias,
+                   activation=_SLANG_ACTIVATIONS[network.activation], parameters=network.parameters, **options)
+        made.pack()
+        return made
+
     def __init__(self, device: Any, inputs: int, outputs: int, width: int = 64, depth: int = 3, *, activation: str = "relu", loss: str = "l2",
-                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: "str | None" = None) -> None:
+                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: str | None = None,
+                 parameters: Tensor | None = None) -> None:
         if loss not in LOSSES:
             raise ValueError("BatchNetwork: argument 'loss': expected one of %s, got %r" % (", ".join(LOSSES), loss))
         if dtype not in ("half", "float"):
@@ -96,9 +123,9 @@ class BatchNetwork:
             raise ValueError("BatchNetwork: argument 'engine': expected one of %s, got %r" % (", ".join(ENGINES), engine))
         self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
         self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
-        network: "dict[str, Any]" = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
-        self.engines: "dict[bool, str]" = {}  # by `training`
-        self.reasons: "dict[bool, list[str]]" = {}
+        network: dict[str, Any] = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
+        self.engines: dict[bool, str] = {}  # by `training`
+        self.reasons: dict[bool, list[str]] = {}
         for training in (False, True):
             self.reasons[training] = []
             for name in ((engine,) if engine else ("wgmma", "mma")):
@@ -113,7 +140,9 @@ class BatchNetwork:
         self._module = _slangpy.Module.load_from_source(device, "mlp_batch_net", "import mlp_batch;\n")
         self.parameter_count = width * (inputs + (depth - 1) * width + outputs) + (depth * width + outputs) * bias
         zeros = Tensor.zeros
-        self.parameters = zeros(device, (self.parameter_count,), "float")
+        if parameters is not None:
+            self._check("BatchNetwork", "parameters", parameters, (self.parameter_count,))
+        self.parameters: Tensor = zeros(device, (self.parameter_count,), "float") if parameters is None else parameters
         self.gradients = zeros(device, (self.parameter_count + 1,), "float")
         self._state = zeros(device, (2 * self.parameter_count,), "float")
         image = ((depth + 1) * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias) // 16
@@ -124,9 +153,9 @@ class BatchNetwork:
         self._part: Any = None  # made by the first training step
         self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
-        self._functions: "dict[Any, Any]" = {}
+        self._functions: dict[Any, Any] = {}
 
-    def _constants(self, name: str, training: bool, warps: int) -> "dict[str, int]":
+    def _constants(self, name: str, training: bool, warps: int) -> dict[str, int]:
         return dict(mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs,
                     mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
                     mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps, mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
@@ -151,7 +180,7 @@ class BatchNetwork:
         self._check(name, "x", x, shape)
         return int(shape[0])
 
-    def _check(self, name: str, argument: str, value: Any, shape: "tuple[int, ...]") -> None:
+    def _check(self, name: str, argument: str, value: Any, shape: tuple[int, ...]) -> None:
         """The kernels read and write rows without gaps, 16 bytes at a time."""
         if tuple(value.shape) != shape:
             raise ValueError("%s: argument '%s': expected shape %s, got %s" % (name, argument, shape, tuple(value.shape)))
@@ -176,7 +205,7 @@ class BatchNetwork:
         """y (rows, outputs) of x (rows, inputs), whose rows follow each other without gaps."""
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
-        warps, _, resident = _SHAPES[engine, self.width]
+        resident, warps = _SHAPES[engine, self.width][2], _forward_warps(engine, self.width, self.inputs, self.dtype)
         if y is None:
             y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
         elif len(y.shape) != 2 or y.shape[0] < rows:
@@ -220,14 +249,14 @@ class BatchNetwork:
                        command_encoder=command_encoder)
         return groups
 
-    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8,
+    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
                 command_encoder: Any = None) -> None:
         f = self._function("mlp_update", True, 8, 8 * 33 * 4)
         f.dispatch([-(-(self.parameter_count + 1) // 32) * 256, 1, 1], part=self._part, gradients=self.gradients, parameters=self.parameters, state=self._state,
                    image=self._image, scales=_slangpy.float4(scale, loss_scale, rate, epsilon), betas=_slangpy.float4(*betas, *[math.log(b) if b > 0 else -1e30 for b in betas]),
                    rows_mode=_slangpy.uint2(groups, mode), command_encoder=command_encoder)
 
-    def _scales(self, x: Any) -> "tuple[float, float]":
+    def _scales(self, x: Any) -> tuple[float, float]:
         n = max(int(x.shape[0]) * self.outputs, 1)
         return (1.0, 1.0) if self.loss == "given" else (1.0 / n, 1.0 / n)
 
@@ -239,7 +268,7 @@ class BatchNetwork:
         scale, loss_scale = self._scales(x)
         self._update(self._sums(x, targets, dx, up, scale / up, command_encoder), scale / up, loss_scale, 0, command_encoder=command_encoder)
 
-    def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
+    def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
              optimizer: str = "adam", *, command_encoder: Any = None) -> None:
         """One training step: forward, loss, backward, then Adam or plain descent ("sgd"). A loss that is not finite changes no parameter."""
         if optimizer not in ("adam", "sgd"):

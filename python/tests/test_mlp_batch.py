@@ -2,6 +2,7 @@
 with the kernels' own text run on the CPU (tests/mlp/emulate.cpp), against float64 numpy; what NVRTC makes of them; errors. On a GPU:
 tests/mlp/batch_engine.py. And Function.shared_bytes, which the engine needs.
 """
+import ctypes
 import os
 import shutil
 
@@ -102,6 +103,14 @@ raises(ValueError, "BatchNetwork.forward: argument 'x': expected rows without ga
 raises(ValueError, "argument 'y': expected shape (10, 3), got (9, 3)", net.forward, x, t[0:9])
 raises(ValueError, "argument 'x': expected memory at a multiple of 16 bytes, got address", BatchNetwork(d, 31, 3, 32, dtype="float").forward,
        spy.Tensor.zeros(d, (10, 31), "float")[1:])
+shared = spy.Tensor.zeros(d, (32 * 64 + 64 + 64 * 3 + 3,), "float")
+given = dict(device=d, inputs=32, outputs=3, width=64, depth=1, bias=True, activation="Sigmoid", output_activation="NoActivation", dtype="float", parameters=shared)
+made = BatchNetwork.of(types.SimpleNamespace(**given), dtype="float")  # what a Network of slangpy.mlp has
+assert made.parameters is shared and made.activation == "sigmoid" and made.forward(x).shape == (10, 3)
+for words, more in (("expected an activation of NoActivation, ReLU, LeakyReLU, Sigmoid, Tanh, got 'Sine'", dict(activation="Sine")),
+                    ("expected the output activation 'NoActivation', got 'Tanh'", dict(output_activation="Tanh")), ("expected parameters of 'float', got 'half'", dict(dtype="half")),
+                    ("argument 'parameters': expected shape (2240,), got (2307,)", dict(bias=False)), ("its depth is 0", dict(width=64, depth=0))):
+    raises(ValueError, words, BatchNetwork.of, types.SimpleNamespace(**dict(given, **more)))
 deep = BatchNetwork(d, 32, 3, 128, 4)
 raises(ValueError, "one that none does: wgmma: its depth is 4; wgmma trains 2 or 3 hidden layers of width 128; mma: mma has no training kernel of width 128",
        deep.step, spy.Tensor.zeros(d, (10, 32), "half"), spy.Tensor.zeros(d, (10, 3), "half"))
@@ -132,3 +141,52 @@ for size in (0, 1000, 200000):
     assert state.shared == size
 raises(spy.Error, "shared_bytes: expected at most 232448, got 232449", f.shared_bytes(232449).dispatch, [32, 1, 1], b=b)
 """)
+
+
+NETWORKS = [  # width, depth, inputs, outputs, activation, flags
+    (64, 3, 64, 8, 1, 0), (64, 4, 64, 3, 2, 2 | 8), (64, 3, 17, 3, 1, 2 | 4), (64, 3, 24, 8, 3, 2), (32, 8, 32, 3, 1, 2 | 4), (32, 2, 7, 8, 4, 2),
+    (128, 3, 128, 8, 1, 2), (128, 2, 50, 3, 1, 2 | 4 | 8)]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_wgmma_is_not_serialised(network):
+    """ptxas reports C7512 or C7515 where it does the wgmma of a kernel one by one, which costs half of its speed."""
+    from slangpy import mlp_batch
+    path = os.environ.get("SLANGPY_NVRTC_LIBRARY") or os.path.join(TOP, "build/nvrtc/libnvrtc.so.13")
+    if not os.path.exists(path):
+        pytest.skip("no NVRTC")
+    nvrtc = ctypes.CDLL(path)
+    with open(os.path.join(TOP, "src/slang/mlp_batch.slang")) as file:
+        text = file.read()
+    start = text.index('R"(') + 3
+    text = text[start:text.index(')");', start)]
+    width, depth, inputs, outputs, activation, flags = network
+    shape = width | depth << 8 | inputs << 12 | outputs << 20
+
+    def options(warps, kernel):
+        return activation | flags << 6 | 1 << 11 | warps << 12 | kernel << 18
+    training = mlp_batch._SHAPES["wgmma", width][1]
+    forward = mlp_batch._forward_warps("wgmma", width, inputs, "float" if flags & 4 else "half")
+    text += """
+extern "C" __global__ void __launch_bounds__(%d) f(const void *i, const void *x, void *y, int rows) { spy_mlp::forward<%d, %d>(i, x, y, rows); }
+""" % (forward * 32, shape, options(forward, 0))
+    if training:
+        text += """
+extern "C" __global__ void __launch_bounds__(%d) g(const void *i, const void *x, const void *t, float *part, float *dx, int rows, float up, float s) {
+    spy_mlp::gradient<%d, %d>(i, x, t, part, dx, rows, up, s);
+}
+""" % (training * 32, shape, options(training, 1))
+    if width == 128:
+        text += """
+extern "C" __global__ void __launch_bounds__(256) r(const void *i, const void *x, const void *b, float *part, float *dx, int rows, float s) {
+    spy_mlp::rest<%d, %d>(i, x, b, part, dx, rows, s);
+}
+""" % (shape, options(training, 4))
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    words = [b"-arch=sm_90a", b"-default-device", b"-w", b"-minimal"]
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"network", 0, None, None) == 0
+    result = nvrtc.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    assert result == 0 and b"serialized" not in log.value, log.value.decode()
