@@ -230,9 +230,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")        `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))   `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -297,8 +297,18 @@
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))      (4, 3): every a with every b
 //     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//
+// spy_vdim(arg, n) names the dimensions 0 to n - 1. Around a struct, or a value with its gradient, a map is
+// that of each part that is run over and has none of its own. spy_vcast(arg, type) says the type instead,
+// from which the map follows.
+//
+// spy_declare says maps and types once, for all calls of the function that it returns:
+//
+//     spy_function *outer = spy_declare(add, SPY_ARGS(spy_vdim(spy_arg_any("a"), 1),
+//                                                     spy_vmap(spy_arg_any("b"), SPY_DIMS(1))));
+//     spy_call(outer, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b), ...));
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -375,8 +385,13 @@
 //
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
 //
+// A draw has gradients, too: spy_draw_backward() in raster.h.
+//
 // Textures with gradients (spy_texture_desc.with_grad, spy_texture_grad) are sampled and loaded by functions of
 // Texture2D<T> and SamplerState, or of DiffTexture2D<T> and DiffSamplerState: texture.h says more.
+//
+// spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
+// element with the largest error.
 //
 // Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
 // then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
@@ -3621,9 +3636,9 @@ typedef enum spy_fuse_backward {
     SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
 } spy_fuse_backward;
 
-// What spy_fuse_begin() needs to know; all zero is a function `fused` whose backward calls choose by themselves.
+// Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name;    // name of the function, an identifier; NULL: "fused"
+    const char *name; // name of the function, an identifier; NULL: "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
@@ -3692,7 +3707,8 @@ typedef enum spy_fuse_reduction {
 // groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
 // spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
 // called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
-SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value);
+SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
+                                   spy_arg value);
 
 // Ends the graph, which is gone afterwards. Returns the function; NULL on failure, with an error that names
 // the graph. spy_function_module() is a module of its own, which the caller releases. The module's text is
@@ -3754,6 +3770,21 @@ template <class List>
 inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
                                                                        List &&parameters) {
     return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_call(spy_fusion *fusion, spy_function *function,
+                                                                   List &&args) {
+    return spy_fuse_call(fusion, function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_make(spy_fusion *fusion, const char *type,
+                                                                   List &&args) {
+    return spy_fuse_make(fusion, type, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_op(spy_fusion *fusion, const char *op,
+                                                                 List &&args) {
+    return spy_fuse_op(fusion, op, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
@@ -4324,7 +4355,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "// >>structs that are built from a tensor",
     "",
     "// [FromTensor] struct Affine { DiffTensor<float, 2> matrix; ... }: where a function takes an Affine, a tensor may be given, which becomes its",
-    "// first field. The other fields have the values that the struct gives them. The rank, element type and sizes are those that the field takes.",
+    "// first field, and the other fields are zero. The rank, element type and sizes are those that the field takes.",
     "[__AttributeUsage(_AttributeTargets.Struct)]",
     "public struct FromTensorAttribute",
     "{",
@@ -4883,6 +4914,76 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
+    "}",
+    "",
+    "// >>exact sums",
+    "//",
+    "// A sum is a whole number of 128 bits, two's complement, low word first, in units of 2^-80. Each float of 2^-57 to 2^40 is added without",
+    "// rounding, by words that hand their carries on, so that the order does not matter. What is larger or no number makes the sum NaN, as do",
+    "// sums above 2^45.",
+    "",
+    "public void spyi_sum_add(uint *sum, float value)",
+    "{",
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;",
+    "    if ((bits & 0x7fffffff) == 0) return;",
+    "    if (exponent > 127 + 40)",
+    "    {",
+    "        // Stands for NaN: no later addition brings it below 0x20000000. The pointer keeps its type, because NVIDIA's compiler",
+    "        // (580.159) crashes on an atomic operation through a pointer that was cast to another type.",
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);",
+    "        return;",
+    "    }",
+    "    uint digits = bits & 0x7fffff;",
+    "    if (exponent != 0) digits |= 0x800000;",
+    "    else exponent = 1;",
+    "    int place = int(exponent) - 127 - 23 + 80; // of the lowest bit",
+    "    if (place < 0)",
+    "    {",
+    "        digits = place > -25 ? digits >> uint(-place) : 0;",
+    "        place = 0;",
+    "    }",
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;",
+    "    bool minus = (bits >> 31) != 0;",
+    "    uint carry = 0;",
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };",
+    "    for (uint k = word; k < 4; k++)",
+    "    {",
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;",
+    "        // part + carry may be 2^32: then the word stays and the carry goes on.",
+    "        uint by = part + carry;",
+    "        if (by < carry) next = 1;",
+    "        else if (by != 0)",
+    "        {",
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);",
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;",
+    "        }",
+    "        carry = next;",
+    "        if (carry == 0 && k > word) break;",
+    "    }",
+    "}",
+    "",
+    "// Returns the sum as a float.",
+    "public float spyi_sum_value(uint4 sum)",
+    "{",
+    "    bool minus = (sum.w >> 31) != 0;",
+    "    uint4 n = sum;",
+    "    if (minus)",
+    "    {",
+    "        n = ~sum;",
+    "        n.x += 1;",
+    "        if (n.x == 0)",
+    "        {",
+    "            n.y += 1;",
+    "            if (n.y == 0)",
+    "            {",
+    "                n.z += 1;",
+    "                if (n.z == 0) n.w += 1;",
+    "            }",
+    "        }",
+    "    }",
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);",
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);",
+    "    return minus ? -value : value;",
     "}",
     NULL
 };
@@ -6103,76 +6204,6 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    return levels;",
     "}",
     "",
-    "// >>exact sums",
-    "//",
-    "// A sum is a whole number of 128 bits, two's complement, low word first, in units of 2^-80. Each float of 2^-57 to 2^40 is added without",
-    "// rounding, by words that hand their carries on, so that the order does not matter. What is larger or no number makes the sum NaN, as do",
-    "// sums above 2^45.",
-    "",
-    "void spyi_sum_add(uint *sum, float value)",
-    "{",
-    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;",
-    "    if ((bits & 0x7fffffff) == 0) return;",
-    "    if (exponent > 127 + 40)",
-    "    {",
-    "        // Stands for NaN: no later addition brings it below 0x20000000. The pointer keeps its type, because NVIDIA's compiler",
-    "        // (580.159) crashes on an atomic operation through a pointer that was cast to another type.",
-    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);",
-    "        return;",
-    "    }",
-    "    uint digits = bits & 0x7fffff;",
-    "    if (exponent != 0) digits |= 0x800000;",
-    "    else exponent = 1;",
-    "    int place = int(exponent) - 127 - 23 + 80; // of the lowest bit",
-    "    if (place < 0)",
-    "    {",
-    "        digits = place > -25 ? digits >> uint(-place) : 0;",
-    "        place = 0;",
-    "    }",
-    "    uint word = uint(place) >> 5, shift = uint(place) & 31;",
-    "    bool minus = (bits >> 31) != 0;",
-    "    uint carry = 0;",
-    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };",
-    "    for (uint k = word; k < 4; k++)",
-    "    {",
-    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;",
-    "        // part + carry may be 2^32: then the word stays and the carry goes on.",
-    "        uint by = part + carry;",
-    "        if (by < carry) next = 1;",
-    "        else if (by != 0)",
-    "        {",
-    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);",
-    "            next = (minus ? before < by : before + by < before) ? 1 : 0;",
-    "        }",
-    "        carry = next;",
-    "        if (carry == 0 && k > word) break;",
-    "    }",
-    "}",
-    "",
-    "// Returns the sum as a float.",
-    "public float spyi_sum_value(uint4 sum)",
-    "{",
-    "    bool minus = (sum.w >> 31) != 0;",
-    "    uint4 n = sum;",
-    "    if (minus)",
-    "    {",
-    "        n = ~sum;",
-    "        n.x += 1;",
-    "        if (n.x == 0)",
-    "        {",
-    "            n.y += 1;",
-    "            if (n.y == 0)",
-    "            {",
-    "                n.z += 1;",
-    "                if (n.z == 0) n.w += 1;",
-    "            }",
-    "        }",
-    "    }",
-    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);",
-    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);",
-    "    return minus ? -value : value;",
-    "}",
-    "",
     "// >>gradients",
     "",
     "// Where a texture's gradients lie, and its sizes.",
@@ -7389,10 +7420,23 @@ static const char *const spyi_slang_mlp_batch[] = {
     "//     mlp_gradient    forward, loss, backward: each block leaves one row of partial sums, without atomics",
     "//     mlp_update      sums the rows in a fixed order, moves the parameters, and writes the weights as the kernels read them",
     "//",
-    "// and mlp_pack writes these weights (the *image*) from parameters that came from elsewhere. All are [CudaKernel]s, with",
-    "// persistent grids: the number of groups is the caller's choice, thread_group_size is 32 * mlp_warps (256 for mlp_update and",
-    "// mlp_pack), shared_bytes is the sum that mlp_shared_bytes() of python/slangpy/mlp_batch.py shows. x are rows of half or",
-    "// float32 without gaps; its base must be aligned to 16 bytes. Any number of rows is good, the last tile may be incomplete.",
+    "// and mlp_pack writes these weights (the *image*) from parameters that came from elsewhere. At width 128 mlp_gradient_rest comes",
+    "// between the two. All are [CudaKernel]s with persistent grids: as many groups as the caller says take all tiles of rows in turn.",
+    "// x are rows of half or float32 without gaps; the base of each tensor must be aligned to 16 bytes. Any number of rows is good, the",
+    "// last tile may be incomplete. What a dispatch needs beside the constants (D mlp_depth, W mlp_width, B 1 with biases, else 0):",
+    "//",
+    "//     kernel                        mlp_warps                                    shared_bytes",
+    "//     mlp_forward    wgmma          16, 16, 12 at W 32, 64, 128                  F = (2 D W + 32) W + B (D W + 8) 4",
+    "//                    mma.sync       4, 4, 8                                      F",
+    "//     mlp_gradient   wgmma          8 at W 64, D <= 4                            G + (D + 3) 16384 + 2048 + 1024 B",
+    "//                                   8 at W 128, D 2 or 3                         the larger of G + 101376 and 230912",
+    "//                    mma.sync       12 at W 32                                   G + 12 ((D + 2) 2048 + 512)",
+    "//                                   8 at W 64                                    G + 2 ((D + 2) 16384 + 2048)",
+    "//     mlp_update, mlp_pack          8                                            1056",
+    "//",
+    "// G is F rounded up to a multiple of 1024; thread_group_size is 32 * mlp_warps. The image has (2 (D + 1) W + 32) W + B (D W + 8) 4",
+    "// bytes, and 2 W W more at width 128 with D 2 or 3. `part` has 4 floats, then for each group D W W + 8 W + B (D W + 8) + 1, rounded",
+    "// up to a multiple of 4.",
     "//",
     "// Two engines. mlp_engine 1: Hopper's wgmma (sm_90a), four warps and 64 rows at a time. mlp_engine 0: mma.sync, from sm_80",
     "// on, a warp and 32 rows at a time. Both read one image: rows of each layer's weights in slabs of 64 or 128 bytes, their",
@@ -8665,10 +8709,14 @@ static const char *const spyi_slang_mlp_batch[] = {
     "// Adam, whose two moments of all parameters are `state`; 2: plain descent. The sums are multiplied by `scale`, the loss by",
     "// `loss_scale`. A loss that is not finite changes no parameter. 256 threads take 32 parameters.",
     "struct Steps {",
-    "    float scale, loss_scale, rate, epsilon, beta1, beta2, correction1, correction2;",
+    "    float scale, loss_scale, rate, epsilon, beta1, beta2, log1, log2; // log: natural logarithms of beta1 and beta2",
     "};",
-    "template<class N> MLP_D void update_with(const float *part, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {",
+    "// Before the rows of partial sums stand COUNTERS floats: the steps made before this one, which mlp_gradient takes from the",
+    "// second, the steps made after it. So each block of mlp_update reads one that no block writes.",
+    "enum { COUNTERS = 4 };",
+    "template<class N> MLP_D void update_with(float *counters, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {",
     "    const u32 s = shared_base();",
+    "    const float *part = counters + COUNTERS, step = counters[0] + 1;",
     "    const int lane = thread_x() % 32, slice = thread_x() / 32, p = block_x() * 32 + lane, all = count<N>();",
     "    const bool some = p < all;",
     "    const Parameter f = some ? find<N>(p) : Parameter{0, 0, 0};",
@@ -8685,17 +8733,21 @@ static const char *const spyi_slang_mlp_batch[] = {
     "#pragma unroll",
     "    for (int i = 16; i; i /= 2) b += lane_xor(b, i);",
     "    b *= q.loss_scale;",
-    "    if (p == 0) gradients[all] = b;",
+    "    const bool moves = mode != 0 && fabsf(b) <= 3e38f;",
+    "    if (p == 0) {",
+    "        gradients[all] = b;",
+    "        if (moves) counters[1] = step;",
+    "    }",
     "    if (!some) return;",
     "    a = 0;",
     "    for (int i = 0; i < 8; i++) a += lds_float(s + (i * 33 + lane) * 4);",
     "    a *= q.scale;",
     "    gradients[p] = a;",
-    "    if (mode == 0 || !(fabsf(b) <= 3e38f)) return;",
+    "    if (!moves) return;",
     "    float v = parameters[p];",
     "    if (mode == 1) {",
     "        const float m1 = state[p] = q.beta1 * state[p] + (1 - q.beta1) * a, m2 = state[all + p] = q.beta2 * state[all + p] + (1 - q.beta2) * a * a;",
-    "        v -= q.rate * (m1 * q.correction1) / (sqrtf(m2 * q.correction2) + q.epsilon);",
+    "        v -= q.rate * (m1 / -expm1f(step * q.log1)) / (sqrtf(m2 / -expm1f(step * q.log2)) + q.epsilon);",
     "    } else v -= q.rate * a;",
     "    parameters[p] = v;",
     "    put<N>(image, f, v);",
@@ -8715,6 +8767,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(image, x, y, rows);",
     "}",
     "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
+    "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];",
+    "    part += COUNTERS;",
     "    constexpr int WARPS = P >> 12 & 63, TEAM = (S & 255) / 32 * ((S & 255) / 32);",
     "    if constexpr (P >> 18 == 1 && (P >> 11 & 1)) {",
     "#ifdef MLP_WGMMA",
@@ -8727,10 +8781,10 @@ static const char *const spyi_slang_mlp_batch[] = {
     "}",
     "template<int S, int P> MLP_D void rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {",
     "#ifdef MLP_WGMMA",
-    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part, dx, rows, dx_scale);",
+    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);",
     "#endif",
     "}",
-    "template<int S, int P> MLP_D void update(const float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {",
+    "template<int S, int P> MLP_D void update(float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {",
     "    if constexpr (P >> 18 == 2)",
     "        update_with<NetOf<S, P>>(part, gradients, parameters, state, image, Steps{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, (int)c.x, (int)c.y);",
     "}",
@@ -8764,7 +8818,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    needs();",
     "    forward(shape, options, image, x, y, rows);",
     "}",
-    "// `part` has a row for each group. dx (rows, inputs) is written with flag 8 only, times dx_scale. `up` multiplies the outputs'",
+    "// `part`: 4 floats, zero at first, then a row for each group. dx (rows, inputs) is written with flag 8 only, times dx_scale. `up` multiplies the outputs'",
     "// gradients before they become half.",
     "[CudaKernel] public void mlp_gradient(uint4* image, half* x, half* targets, float* part, float* dx, uint rows, float up, float dx_scale)",
     "{",
@@ -8788,7 +8842,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
     "}",
     "// gradients: one for each parameter, then the loss. state: Adam's two moments of all parameters, zero at first.",
-    "// scales: of the gradients, of the loss; the learning rate; epsilon. betas: both, then 1 / (1 - beta^step) of both.",
+    "// scales: of the gradients, of the loss; the learning rate; epsilon. betas: both, then their natural logarithms. The steps are",
+    "// counted in `part`, so that a recorded step can be submitted again.",
     "// rows_mode: rows of `part`; 0 gradients alone, 1 Adam, 2 plain descent.",
     "[CudaKernel] public void mlp_update(float* part, float* gradients, float* parameters, float* state, uint4* image, float4 scales, float4 betas, uint2 rows_mode)",
     "{",
@@ -8845,19 +8900,24 @@ static const char *const spyi_slang_mlp[] = {
     "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
     "{",
     "    public T *_data;",
-    "    public T *_grad; // null: there is no gradient",
+    "    public T *_grad; // null: there is no gradient; odd, in deterministic calls: 1 less is the address of exact sums, 16 bytes each",
     "",
     "    public float load(int at) { return T.load(_data + at); }",
     "    // In forward mode: the direction in which the element moves.",
     "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }",
     "    public bool has_gradient() { return _grad != nullptr; }",
     "    // Adds to the gradient of an element. Threads may add at the same time.",
-    "    public void add(int at, float value) { T.add(_grad + at, value); }",
+    "    public void add(int at, float value)",
+    "    {",
+    "        uint64_t address = uint64_t(_grad);",
+    "        if ((address & 1) != 0) spyi_sum_add((uint *)(address - 1) + 4 * at, value);",
+    "        else T.add(_grad + at, value);",
+    "    }",
     "    // Adds the sum of the wave's values, where all its threads that come here have the same `at` and is_shared().",
     "    public void add_shared(int at, float value)",
     "    {",
     "        float sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) T.add(_grad + at, sum);",
+    "        if (WaveIsFirstLane()) add(at, sum);",
     "    }",
     "    // Whether the threads of the wave that come here have the same weights.",
     "    public bool is_shared()",
@@ -8870,7 +8930,8 @@ static const char *const spyi_slang_mlp[] = {
     "    {",
     "        This other;",
     "        other._data = _data + by;",
-    "        other._grad = _grad == nullptr ? _grad : _grad + by;",
+    "        other._grad = _grad;",
+    "        if (_grad != nullptr) other._grad = (T *)(uint64_t(_grad) + uint64_t(by * ((uint64_t(_grad) & 1) != 0 ? 16 : sizeof(T))));",
     "        return other;",
     "    }",
     "}",
@@ -9595,6 +9656,14 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #ifndef SPYI_ASSERT
 #include <assert.h>
 #define SPYI_ASSERT(x) assert(x)
+#endif
+
+// SLANGPY_NO_COMPILER leaves out all that drives the Slang compiler, for programs that run from a pack. It is a constant in
+// the places that lead there: what they alone call, the C compiler drops.
+#ifdef SLANGPY_NO_COMPILER
+#define SPYI_HAS_COMPILER 0
+#else
+#define SPYI_HAS_COMPILER 1
 #endif
 
 // >>atomics: 32-bit and pointer-free, so that C, C++ and MSVC share them
@@ -17027,7 +17096,16 @@ struct spy_tensor {
     bool grads_follow;           // of a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
+    spy_tensor
+        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+    bool has_sums; // these are in device.summed
 };
+
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+typedef struct spyi_summed {
+    spy_tensor *grad, *sums;
+    bool *noted;
+} spyi_summed;
 
 // Indices into spy_tensor.grads: the gradient that calls read, and the one that they add to. Both may be the
 // same tensor.
@@ -17136,6 +17214,13 @@ SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+// Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
+SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
+SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
+// Makes the exact sums of a gradient, unless it has them, and notes them. Returns false with a reason in `error`.
+SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
+// Releases the exact sums of a gradient.
+SPYI_FN void spyi_sums_drop(spy_tensor *grad);
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
 
 // >>data/device.h -------------------------------------------------------------------------------------------
@@ -17198,7 +17283,7 @@ struct spy_device {
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
-    spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)
+    spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
     spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
@@ -20346,6 +20431,7 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_tensor_unlist(tensor);
     spyi_gradients_drop(tensor);
+    spyi_sums_drop(tensor);
     if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;
@@ -20752,8 +20838,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
 SPYI_FN void spyi_texture_grads_drop(spy_texture *t) {
     spy_device *device = t->object.device;
     spy_tensor *more[2] = { t->sums, t->grad_scalars };
-    for (uint32_t i = 0; t->has_sums && i < device->summed_count; i++)
-        if (device->summed[i] == t) device->summed[i--] = device->summed[--device->summed_count];
+    spyi_sums_forget(device, &t->has_sums);
     t->sums = t->grad_scalars = NULL;
     for (int i = 0; i < 2; i++)
         if (more[i]) spyi_object_release(&more[i]->object);
@@ -23556,6 +23641,52 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
         tensor->grads[i] = NULL;
     }
 }
+
+// >>exact sums
+
+SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted) {
+    if (*noted) return;
+    *noted = true;
+    device->summed[device->summed_count].grad = grad;
+    device->summed[device->summed_count].sums = sums;
+    device->summed[device->summed_count++].noted = noted;
+}
+
+SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted) {
+    for (uint32_t i = 0; *noted && i < device->summed_count; i++)
+        if (device->summed[i].noted == noted) device->summed[i--] = device->summed[--device->summed_count];
+}
+
+SPYI_FN void spyi_sums_drop(spy_tensor *grad) {
+    spyi_sums_forget(grad->object.device, &grad->has_sums);
+    grad->has_sums = false;
+    if (grad->sums) spyi_object_release(&grad->sums->object);
+    grad->sums = NULL;
+}
+
+SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
+    spy_device *device = grad->object.device;
+    spy_status status = SPY_OK;
+    if (grad->type->kind != SPYI_TYPE_SCALAR || grad->type->scalar != SPY_DTYPE_FLOAT32) {
+        spyi_text_add(error, "a deterministic call adds to gradients of float, got %s", grad->type->display);
+        return false;
+    }
+    if (!grad->contiguous) {
+        spyi_text_add(error, "a deterministic call adds to a gradient without gaps; copy it");
+        return false;
+    }
+    if (grad->sums && memcmp(&grad->sums->shape, &grad->shape, sizeof grad->shape) != 0) spyi_sums_drop(grad);
+    if (!grad->sums) {
+        const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
+        grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
+        if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
+        if (status != SPY_OK) spyi_sums_drop(grad);
+    }
+    if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);
+    return status == SPY_OK;
+}
+
+// >>sharing
 
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
     spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
@@ -27916,6 +28047,18 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
         "a kernel's parameter cannot be");
 }
 
+// Returns whether an input lies within what the kernel has.
+static bool spyi_input_fits(const spyi_inputs *inputs, const spyi_input *input) {
+    bool data = input->kind == SPYI_INPUT_DATA, binding = input->kind == SPYI_INPUT_BINDING;
+    if (!data && !binding)
+        return input->slot < 0 || (uint32_t)input->slot < inputs->binding_count + inputs->uniform_count;
+    if (input->slot < 0) return input->slot == -1 && !input->used;
+    if (binding) return (uint32_t)input->slot < inputs->binding_count;
+    if ((uint32_t)input->slot >= inputs->uniform_count) return false;
+    uint64_t size = inputs->uniform_size[input->slot];
+    return input->elements || (uint64_t)input->offset + input->type->device_size <= size;
+}
+
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
     void *items = inputs->items;
     spyi_stream_list(r, &inputs->count, SPYI_MOST_STREAM_ITEMS, &items, sizeof *inputs->items);
@@ -27946,6 +28089,8 @@ SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
         spyi_stream_u32(r, &inputs->uniform_size[i]);
         spyi_place_fields(r, &inputs->uniform_place[i]);
     }
+    for (uint32_t i = 0; i < inputs->count && r->status == SPY_OK; ++i)
+        (void)spyi_stream_expect(r, spyi_input_fits(inputs, &inputs->items[i]), "an input has no such place");
 }
 
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
@@ -28791,7 +28936,7 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
-    if (unit->compiler->packed) {
+    if (!SPYI_HAS_COMPILER || unit->compiler->packed) {
         (void)spyi_atomic_add(&unit->compiler->lacks, 1);
         if (error)
             spyi_text_add(error, "%s: module '%s' of the pack has no answer to this", what, unit->name);
@@ -29622,7 +29767,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->ctx = ctx;
     c->types = types;
     c->rules = spyi_rules_of(desc->target);
-    c->target = spyi_code_targets[desc->target]();
+    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL; // a pack has what it made
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -29651,7 +29796,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
 
 void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
-    if (compiler->library) spyi_sl_release();
+    if (SPYI_HAS_COMPILER && compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
     spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     spyi_sl_free_strings(compiler->library_paths, compiler->library_path_count);
@@ -30150,11 +30295,13 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
-    uint32_t numbers[7] = { (uint32_t)c->target->format, c->print,
-                            (uint32_t)o->optimization,   (uint32_t)o->debug_info,
-                            (uint32_t)o->float_mode,     o->warnings_as_errors,
+    uint32_t numbers[6] = { c->print,
+                            (uint32_t)o->optimization,
+                            (uint32_t)o->debug_info,
+                            (uint32_t)o->float_mode,
+                            o->warnings_as_errors,
                             o->experimental_features };
-    spyi_text_add(out, "module of a pack");
+    spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     for (size_t i = 0; i < unit->define_count; i++) {
@@ -30211,6 +30358,12 @@ SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings,
     spyi_stream r;
     spy_status status = SPY_OK;
     memset(&p, 0, sizeof p);
+    if (!unit->compiler->packed) {
+        spyi_text_add(
+            error,
+            "the program was built with SLANGPY_NO_COMPILER, and needs a device with a pack (desc.pack)");
+        return SPY_ERROR_NO_COMPILER;
+    }
     spyi_memo_pack_question(unit, &question);
     bool found = spyi_store_get(unit->compiler->store, &question, &bytes);
     if (found) {
@@ -31008,7 +31161,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    bool packed = compiler->packed;
+    bool packed = !SPYI_HAS_COMPILER || compiler->packed;
     if (packed && instead) {
         spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
         return SPY_ERROR_NO_COMPILER;
@@ -31141,7 +31294,7 @@ void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
 
 void spyi_unit_release(spyi_unit *unit) {
     if (!unit || spyi_atomic_add(&unit->references, -1) > 0) return;
-    spyi_sl_live_close(unit->live);
+    if (SPYI_HAS_COMPILER) spyi_sl_live_close(unit->live);
     spyi_unit_free(unit);
 }
 
@@ -38502,9 +38655,10 @@ typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
-    spy_fuse_reduction reduction; // of the function `whole`; the others are those that the library calls for it
-    spy_dims dims;           // dimensions that the reduction removes; none: all of them
-    const spyi_type *type;   // of the reduced value
+    spy_fuse_reduction
+        reduction;         // of the function `whole`; the others are those that the library calls for it
+    spy_dims dims;         // dimensions that the reduction removes; none: all of them
+    const spyi_type *type; // of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -38524,9 +38678,9 @@ struct spy_module {
     bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
-    spyi_unit *fresh; // the new code of the reload in progress
+    spyi_unit *fresh;  // the new code of the reload in progress
     spyi_fused *fused; // NULL: the module is a user's
-    uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
+    uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
 
@@ -38555,7 +38709,7 @@ struct spy_function {
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces; // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -38766,8 +38920,10 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
-    compiler.embedded = spyi_slang_files;
-    compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    if (SPYI_HAS_COMPILER) {
+        compiler.embedded = spyi_slang_files;
+        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    }
     return spyi_compiler_create(&device->ctx, device->types, &compiler);
 }
 
@@ -40221,7 +40377,8 @@ enum {
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
-    SPYI_TRAIT_DIFF = 1 << 15           // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -42186,10 +42343,7 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[6] = (int32_t)t->depth;
     ints[7] = leaf->exact;
     memcpy(field, ints, sizeof ints);
-    if (adds && leaf->exact && !t->has_sums) { // call/sums.c adds them to the gradient when the call is made
-        t->has_sums = true;
-        t->object.device->summed[t->object.device->summed_count++] = t;
-    }
+    if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
 
@@ -42231,7 +42385,7 @@ static const spyi_kind_build spyi_diff_texture_build = {
     NULL,
 };
 static const spyi_kind_run spyi_diff_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
-                                                         SPYI_TRAIT_RESOURCE,
+                                                         SPYI_TRAIT_RESOURCE | SPYI_TRAIT_EXACT,
                                                      SPYI_FIELD_KIND,
                                                      SPYI_AGAIN_NEVER,
                                                      spyi_diff_texture_describe,
@@ -42271,7 +42425,8 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out) {
     spyi_texture_form form;
     bool resource = (leaf->traits & SPYI_TRAIT_RESOURCE) && !(leaf->traits & SPYI_TRAIT_VALUE);
-    if (!resource || !leaf->binds || !leaf->field_size || !spyi_texture_form_read(leaf->type->name, NULL, &form))
+    if (!resource || !leaf->binds || !leaf->field_size ||
+        !spyi_texture_form_read(leaf->type->name, NULL, &form))
         return false;
     if (form.kind == SPYI_PARAMETER_SAMPLER) spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
     else
@@ -42974,7 +43129,8 @@ static bool spyi_weights_lie(const spyi_leaf *leaf, const spy_tensor *t) {
 }
 
 static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor, *grad = NULL;
+    const spy_tensor *t = value->tensor;
+    spy_tensor *grad = NULL;
     uint64_t addresses[2] = { 0, 0 };
     if (leaf->mode) {
         bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
@@ -42996,6 +43152,10 @@ static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     }
     addresses[0] = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
     if (grad) addresses[1] = grad->storage->chunk.address + grad->storage->offset + grad->offset_bytes;
+    if (grad && leaf->exact) {
+        if (!spyi_sums_use(grad, error)) return false;
+        addresses[1] = grad->sums->storage->chunk.address + grad->sums->storage->offset + 1;
+    }
     memcpy(field, addresses, sizeof addresses);
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)t->strides.dims[d];
@@ -43019,7 +43179,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 static const spyi_kind_build spyi_weights_build = {
     spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
-static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
@@ -43354,24 +43514,16 @@ SPYI_FN bool spyi_is_varying(const spyi_value *value) {
 static bool spyi_node_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     (void)arg;
     (void)value;
-    *problem = "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
-               "and tensors";
+    *problem =
+        "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
+        "and tensors";
     return false;
 }
 
 static const spyi_kind_build spyi_node_build = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
-static const spyi_kind_run spyi_node_run = { 0,
-                                             SPYI_FIELD_KIND,
-                                             SPYI_AGAIN_NEVER,
-                                             spyi_node_describe,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL };
+static const spyi_kind_run spyi_node_run = {
+    0, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, spyi_node_describe, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+};
 static const spyi_value_kind spyi_node_kind = { "traced value", &spyi_node_build, &spyi_node_run };
 
 SPYI_FN const spyi_value_kind *spyi_node_kind_of(void) {
@@ -43669,7 +43821,7 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
-// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others become zero.
 SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
@@ -44228,8 +44380,9 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
     if (function->reduces) { // its calls are those of other functions of its module
-        spyi_text_add(error, "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
-                             "and spy_time_call() make");
+        spyi_text_add(error,
+                      "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
+                      "and spy_time_call() make");
         return SPY_ERROR_UNSUPPORTED;
     }
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -45047,6 +45200,12 @@ SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *t
                              const char *path, bool in, bool out, int32_t *node_out) {
     int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t f = 1; f < type->field_count; f++)
+        if (!spyi_may_be_zero(type->fields[f].type))
+            return spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': expected the fields of %s, got a tensor, which leaves '%s' open: %s cannot be zero",
+                path, type->display, type->fields[f].name, type->fields[f].type->display);
     if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
         return false;
     *node_out = node;
@@ -46152,8 +46311,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
         if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
-            bound->combine =
-                fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
+            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -46335,7 +46493,8 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
-    leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
+    leaf->exact = (leaf->traits & SPYI_TRAIT_EXACT) && given[SPYI_GRAD_OUT] && backward &&
+                  a->values->options->deterministic;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -46350,7 +46509,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
             return false;
     }
     if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && !v->texel &&
-        a->values->options->deterministic)
+        a->values->options->deterministic && !a->bound.leaves[number].exact)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the function itself adds to its gradient, in no order: such a call is not "
                        "deterministic; give it as %s by element, or without a gradient",
@@ -48130,7 +48289,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
-    if (before && node->in && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count)
+    bool filled = node->type->kind == SPYI_TYPE_STRUCT || node->type->from_tensor;
+    if (before && node->in && filled && node->count < node->type->field_count)
         spyi_missing_fields(s, node, to, out);
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
@@ -48393,7 +48553,8 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
         const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
-        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type, value);
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type,
+                      value);
         return;
     }
     switch (p->op) {
@@ -48810,11 +48971,14 @@ static void spyi_sums_body(spyi_emit_state *s) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar =
             n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
-        const char *nothing = b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
+        const char *nothing =
+            b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
-        else if (n) spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
+        else if (n)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
         if (n > 1 && b->combine)
-            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n, s->names[i], nothing);
+            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
+                          s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }
@@ -49071,6 +49235,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
         spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
+    }
+    // The places may come from a file. Blocks have 64 bytes of room behind them.
+    if (offset >= out->block_size || (uint64_t)offset + leaf->field_size > (uint64_t)out->block_size + 64) {
+        spyi_text_add(error, "'%s': its place lies outside of the shader's parameters", leaf->path);
+        return SPY_ERROR_INTERNAL;
     }
     if (spyi_entry_pack(out, spyi_pack_op_of(leaf), (uint32_t)n->leaf, offset)) return SPY_OK;
     spyi_text_add(error, "out of host memory");
@@ -50220,7 +50389,8 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
     const spyi_value *v = &values->items[i];
     uint32_t next = i + 1;
     if (v->name) spyi_text_add(out, "%s: ", v->name);
-    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW && v->kind != SPY_ARG_KIND_RESULT)
+        spyi_text_add(out, "out ");
     if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
     switch (v->kind) {
     case SPY_ARG_KIND_TENSOR:
@@ -51958,6 +52128,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
 // Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
+// Does the same for a declared function's last call, faster and for fewer calls; see again.c.
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
@@ -51977,12 +52149,12 @@ typedef struct spyi_fused_table {
 } spyi_fused_table;
 
 // sums.c
-// Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
-// reference each; returns their number. The caller has entered the device.
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures);
-// Adds the sums to the textures' gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and
-// releases the textures. The caller has left the device. Returns `status`, or that of the first call that failed.
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+// Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
+// their number. The caller has entered the device.
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed);
+// Adds the sums to the gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and releases the
+// tensors. The caller has left the device. Returns `status`, or that of the first call that failed.
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name);
 
 // >>call/run.h ----------------------------------------------------------------------------------------------
@@ -52097,6 +52269,10 @@ typedef struct spyi_again {
     spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
     spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
     spyi_again_sum *sums;
+    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
+    // tensors that they are of. NULL: the launch cannot be repeated that way.
+    spyi_use *direct_uses;
+    uint64_t *direct_serials;
     const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
@@ -52650,9 +52826,10 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
-           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
-           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic && !b->combine &&
+           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
+           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
+           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
@@ -54185,6 +54362,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
+    size += items * (sizeof(spyi_use) + sizeof(uint64_t)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
     if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
@@ -54196,6 +54374,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     at += packs * sizeof *places;
     again->sums = (spyi_again_sum *)(void *)at;
     at += packs * sizeof *again->sums;
+    again->direct_uses = (spyi_use *)(void *)at;
+    at += items * sizeof *again->direct_uses;
+    again->direct_serials = (uint64_t *)(void *)at;
+    at += items * sizeof *again->direct_serials;
     again->count = again->item_count = values->count;
     again->step_count = step_count;
     again->variant = steps[0].variant;
@@ -54232,7 +54414,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
         if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
+        if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
+            again->direct_uses = NULL;
     }
+    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
     return again;
 }
 
@@ -54609,6 +54794,52 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
         spyi_tensor_unlink(made);
         spyi_tensor_free(made);
     }
+    return true;
+}
+
+// Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
+// numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
+// call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+    spyi_plan *plan = function->recent[0];
+    spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
+    const spyi_again *again = launch ? launch->again : NULL;
+    if (!again || plan->launch != launch || again->variant != launch->repeatable ||
+        args.count != again->count || !again->direct_uses || !args.items)
+        return false;
+    spy_device *device = function->object.device;
+    spyi_use *use = again->direct_uses;
+    bool moved = false; // a use is not that of the last call
+    for (uint32_t k = 0; k < again->count; k++) {
+        const spyi_again_item *a = &again->items[k];
+        const spy_arg *arg = &args.items[k];
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+            arg->_map_count)
+            return false;
+        if (arg->name ? !spyi_again_named(arg, a->name) : a->name[0]) return false;
+        if (a->op != SPYI_AGAIN_TENSOR) {
+            if (!spyi_again_other(plan, a, arg)) return false;
+            continue;
+        }
+        const spy_tensor *t = arg->value.tensor;
+        if (!spyi_again_is_tensor(device, a, t)) return false;
+        if (again->direct_serials[k] != t->serial || launch->leaves[a->leaf].serial != t->serial) {
+            again->direct_serials[k] = 0; // no tensor's
+            if (!spyi_again_tensor(launch, a, t, use)) return false;
+            again->direct_serials[k] = t->serial;
+            moved = true;
+        }
+        use++;
+    }
+    uint32_t use_count = (uint32_t)(use - again->direct_uses);
+    if (moved && !spyi_again_apart(again->direct_uses, use_count)) {
+        memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
+        return false;
+    }
+    *status = spyi_again_dispatch(plan, again->direct_uses, use_count, error);
+    if (*status == SPY_OK) device->stats.calls++;
+    spyi_lru_touch(device->cache, plan);
+    device->stats.plan_hits++;
     return true;
 }
 
@@ -55204,10 +55435,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, NULL, status, name);
+    return spyi_sums_finish(device, summed, count, NULL, status, name);
 }
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
@@ -55236,19 +55467,20 @@ SPYI_FN void spyi_calls_attach(spy_device *device) {
 
 // >>call/sums.c ---------------------------------------------------------------------------------------------
 
-// Exact sums of textures' gradients, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
+// Exact sums of gradients, of textures and of networks' weights, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
 // give the same bits in each order, and a second call adds them to the gradients.
 
 static const char spyi_sums_source[] =
-    "import slangpy_texture;\n"
+    "import slangpy_atomic;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures) {
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     uint32_t count = device->summed_count;
     for (uint32_t i = 0; i < count; i++) {
-        textures[i] = device->summed[i];
-        textures[i]->has_sums = false;
-        spyi_atomic_add(&textures[i]->object.references, 1);
+        summed[i] = device->summed[i];
+        *summed[i].noted = false;
+        spyi_atomic_add(&summed[i].grad->object.references, 1);
+        spyi_atomic_add(&summed[i].sums->object.references, 1);
     }
     device->summed_count = 0;
     return count;
@@ -55262,7 +55494,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spyi_leave(device);
     if (function) return function;
     memset(&desc, 0, sizeof desc);
-    desc.name = "slangpy_texture_sums";
+    desc.name = "slangpy_sums";
     desc.source = spyi_sums_source;
     spy_module *module = spy_load_module(device, &desc);
     function = module ? spy_find_function(module, "finish_sums") : NULL;
@@ -55272,7 +55504,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     return function;
 }
 
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name) {
     spy_function *function = status == SPY_OK && count ? spyi_sums_function(device, name) : NULL;
     spy_call_options own;
@@ -55282,10 +55514,11 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, 
     for (uint32_t i = 0; i < count; i++) {
         spy_arg items[2];
         spy_args args = { items, 2 };
-        items[0] = spy_arg_tensor("grad", textures[i]->grad_scalars);
-        items[1] = spy_arg_tensor("sum", textures[i]->sums);
+        items[0] = spy_arg_tensor("grad", summed[i].grad);
+        items[1] = spy_arg_tensor("sum", summed[i].sums);
         if (status == SPY_OK) status = spy_call_with(function, args, &own);
-        spy_release_texture(textures[i]);
+        spy_release_tensor(summed[i].grad);
+        spy_release_tensor(summed[i].sums);
     }
     return status;
 }
@@ -55378,15 +55611,23 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
         spyi_leave(device);
         return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
     }
+    if (function->declared && !options && !timed) {
+        spyi_text error = { NULL, 0, 0 };
+        if (SPYI_LIKELY(spyi_call_direct(function, args, &status, &error))) {
+            if (status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
+            spyi_leave(device);
+            return status;
+        }
+    }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, options, status, public_name);
+    return spyi_sums_finish(device, summed, count, options, status, public_name);
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
@@ -55469,7 +55710,8 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
     bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
-        spyi_text_add(out, ", nothing was stored for it: what it needs of the function's values it computes again");
+        spyi_text_add(
+            out, ", nothing was stored for it: what it needs of the function's values it computes again");
     spyi_text_add(out, "\n");
 }
 
@@ -55496,7 +55738,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
     spyi_explain_cost(plan, traffic, out);
     const spyi_fused *fused = plan->function->module->fused;
-    if (fused) spyi_text_add(out, "\n%s\n", spyi_text_str(&fused->text));
+    spyi_text_add(out, "\n");
+    if (fused) spyi_text_add(out, "%s\n", spyi_text_str(&fused->text));
     spyi_emitted emitted;
     if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
                   &launch->key, &emitted, out) == SPY_OK) {
@@ -60716,8 +60959,8 @@ typedef enum spyi_operator_form {
 } spyi_operator_form;
 
 typedef struct spyi_fused_step {
-    uint8_t kind; // spyi_step_kind
-    uint8_t form; // OPERATOR: spyi_operator_form
+    uint8_t kind;          // spyi_step_kind
+    uint8_t form;          // OPERATOR: spyi_operator_form
     const spyi_type *type; // NULL: not known yet
     char *name;            // of an input, member, operator or type; what `kind` says
     uint32_t *operands;    // numbers of steps
@@ -60730,7 +60973,7 @@ typedef struct spyi_fused_step {
     spyi_step_param *params;
     uint32_t param_count;
     const spyi_type *result;
-    bool no_diff;        // its derivative is not taken
+    bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
     bool typed; // it has a type of its own; else it takes the type of what is beside it
@@ -60802,14 +61045,18 @@ typedef struct spyi_operator {
 
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form) {
     static const spyi_operator operators[] = {
-        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC }, { "*", 2, SPYI_FORM_ARITHMETIC },
-        { "/", 2, SPYI_FORM_ARITHMETIC }, { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
-        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },    { ">=", 2, SPYI_FORM_COMPARE },
-        { "==", 2, SPYI_FORM_COMPARE },   { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
-        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },       { "|", 2, SPYI_FORM_BITS },
-        { "^", 2, SPYI_FORM_BITS },       { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
-        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },        { "~", 1, SPYI_FORM_INVERT },
-        { "[]", 2, SPYI_FORM_INDEX },     { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
+        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC },
+        { "*", 2, SPYI_FORM_ARITHMETIC }, { "/", 2, SPYI_FORM_ARITHMETIC },
+        { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
+        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },
+        { ">=", 2, SPYI_FORM_COMPARE },   { "==", 2, SPYI_FORM_COMPARE },
+        { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
+        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },
+        { "|", 2, SPYI_FORM_BITS },       { "^", 2, SPYI_FORM_BITS },
+        { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
+        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },
+        { "~", 1, SPYI_FORM_INVERT },     { "[]", 2, SPYI_FORM_INDEX },
+        { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
     };
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
         if (operators[i].count == count && strcmp(operators[i].name, op) == 0) {
@@ -60898,14 +61145,17 @@ static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const sp
 static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
     if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
-    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a), y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a),
+           y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
     if (x != y) return x > y ? a : b;
-    bool unsigned_a = a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
+    bool unsigned_a =
+        a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
     return unsigned_a ? a : b;
 }
 
 // Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
-static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b, spy_dtype scalar) {
+static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b,
+                                    spy_dtype scalar) {
     const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
     if (a->kind != SPYI_TYPE_SCALAR && b->kind != SPYI_TYPE_SCALAR &&
         (a->kind != b->kind || a->rows != b->rows || a->columns != b->columns))
@@ -60918,7 +61168,9 @@ static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *erro
     const spyi_fused_step *at = &g->steps[s->operands[1]];
     const spyi_type *index = spyi_operand_type(g, s->operands[1], NULL);
     if (!of || !index) return true;
-    int64_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_MATRIX ? of->rows : of->count;
+    int64_t size = of->kind == SPYI_TYPE_VECTOR   ? of->columns
+                   : of->kind == SPYI_TYPE_MATRIX ? of->rows
+                                                  : of->count;
     bool can = of->kind == SPYI_TYPE_VECTOR || of->kind == SPYI_TYPE_MATRIX || of->kind == SPYI_TYPE_ARRAY;
     if (!can || index->kind != SPYI_TYPE_SCALAR || index->scalar >= SPY_DTYPE_FLOAT16)
         return spyi_cannot(g, s, error, "a vector, matrix or array and an integer");
@@ -60928,9 +61180,10 @@ static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *erro
         spyi_text_add(error, ", got %lld", (long long)at->value.i);
         return false;
     }
-    s->type = of->kind == SPYI_TYPE_VECTOR   ? spyi_type_scalar(g->object.device->types, of->scalar)
-              : of->kind == SPYI_TYPE_MATRIX ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
-                                             : of->element;
+    s->type = of->kind == SPYI_TYPE_VECTOR ? spyi_type_scalar(g->object.device->types, of->scalar)
+              : of->kind == SPYI_TYPE_MATRIX
+                  ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
+                  : of->element;
     return true;
 }
 
@@ -60939,13 +61192,15 @@ static bool spyi_settle_choose(spy_fusion *g, spyi_fused_step *s, spyi_text *err
     const spyi_type *a = spyi_operand_type(g, s->operands[1], g->steps[s->operands[2]].type);
     const spyi_type *b = spyi_operand_type(g, s->operands[2], g->steps[s->operands[1]].type), *value = NULL;
     if (!condition || !a || !b) return true;
-    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL || condition->kind == SPYI_TYPE_MATRIX)
+    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL ||
+        condition->kind == SPYI_TYPE_MATRIX)
         return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
     if (a == b) value = a;
     else if (spyi_is_numeric(a) && spyi_is_numeric(b))
         value = spyi_joined(g->object.device->types, a, b, spyi_promoted(a->scalar, b->scalar));
     if (value && condition->kind == SPYI_TYPE_VECTOR)
-        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar) : NULL;
+        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar)
+                                       : NULL;
     if (!value) return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
     s->type = value;
     return true;
@@ -60964,11 +61219,14 @@ static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *e
     for (uint32_t i = 0; i < s->count; i++) {
         types[i] = spyi_operand_type(g, s->operands[i], beside);
         // Slang has functions of vectors alone, not of a vector and a number.
-        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
+        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR)
+            types[i] = beside;
     }
     if (!g->module_count) {
-        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
-                      s->name);
+        spyi_text_add(
+            error,
+            "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
+            s->name);
         return false;
     }
     spyi_signature signature;
@@ -61012,10 +61270,10 @@ static bool spyi_settle_operator(spy_fusion *g, spyi_fused_step *s, spyi_text *e
         return spyi_cannot(g, s, error, "bools");
     if ((s->form == SPYI_FORM_BITS || s->form == SPYI_FORM_INVERT) && !whole)
         return spyi_cannot(g, s, error, "integers");
-    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic        ? SPY_DTYPE_BOOL
-                       : b                                          ? spyi_promoted(a->scalar, b->scalar)
-                       : s->form == SPYI_FORM_SIGN                  ? spyi_promoted(a->scalar, a->scalar)
-                                                                    : a->scalar;
+    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic ? SPY_DTYPE_BOOL
+                       : b                                   ? spyi_promoted(a->scalar, b->scalar)
+                       : s->form == SPYI_FORM_SIGN           ? spyi_promoted(a->scalar, a->scalar)
+                                                             : a->scalar;
     s->type = b ? spyi_joined(types, a, b, scalar) : spyi_type_with_scalar(types, a, scalar);
     return s->type || spyi_cannot(g, s, error, "values of one size, or a number and a vector");
 }
@@ -61070,7 +61328,8 @@ static bool spyi_give_type(spy_fusion *g, uint32_t step, const spyi_type *type, 
     }
     if (good) return true;
     spyi_text_add(error, "expected all fields of %s (", type->display);
-    for (uint32_t i = 0; i < type->field_count; i++) spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
     spyi_text_add(error, "), got ");
     for (uint32_t i = 0; i < s->count; i++) spyi_text_add(error, i ? ", %s" : "%s", s->names[i]);
     return false;
@@ -61081,7 +61340,8 @@ SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *ty
 }
 
 // Finds which operand feeds each parameter. Returns false when they do not match, with the reason in `why`.
-static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param, spyi_text *why) {
+static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param,
+                                spyi_text *why) {
     uint32_t next = 0;
     bool ended = false;
     for (uint32_t p = 0; p < o->param_count; p++) of_param[p] = -1;
@@ -61098,7 +61358,9 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
             if (!name) spyi_text_add(why, "it takes fewer than %u arguments", s->count);
             else if (p >= o->param_count) spyi_text_add(why, "it has no parameter '%s'", name);
             else if (of_param[p] >= 0) spyi_text_add(why, "'%s' is given twice", name);
-            else spyi_text_add(why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
+            else
+                spyi_text_add(
+                    why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
             return false;
         }
         of_param[p] = (int32_t)i;
@@ -61112,7 +61374,9 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
         }
         if (of_param[p] >= 0 || ended)
             spyi_text_add(why, "'%s' is given, but not all parameters before it", o->params[p].name);
-        else spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name, o->params[p].type->display);
+        else
+            spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name,
+                          o->params[p].type->display);
         return false;
     }
     return true;
@@ -61169,10 +61433,12 @@ static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32
             types[given] = operand < 0 ? wanted
                                        : spyi_operand_type(g, s->operands[operand],
                                                            wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
-            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS) types[given] = wanted;
+            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS)
+                types[given] = wanted;
             if (!types[given]) return true; // an input has no type yet
             good = spyi_may_feed(types[given], wanted);
-            exact += types[given] == wanted && (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
+            exact += types[given] == wanted &&
+                     (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
             given++;
         }
         spyi_signature found;
@@ -61222,7 +61488,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
         last = i;
     }
     if (good && !fitting) {
-        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name, spyi_text_str(&why));
+        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name,
+                      spyi_text_str(&why));
         good = false;
     }
     // What all overloads agree on is the type of an input that has none.
@@ -61233,7 +61500,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
         for (uint32_t i = 0; i < all->count && agree; i++) {
             const spyi_signature *o = &all->items[i];
             if (!fits[i] || p >= o->param_count || maps[i * width + p] < 0) continue;
-            agree = !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
+            agree =
+                !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
             agreed = o->params[p].type;
             operand = maps[i * width + p];
         }
@@ -61245,8 +61513,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
             int32_t operand = maps[last * width + p];
             const spyi_type *type = operand < 0 ? NULL : g->steps[s->operands[operand]].type;
             if (!type || spyi_may_feed(type, o->params[p].type)) continue;
-            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name, o->params[p].name,
-                          o->params[p].type->display);
+            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name,
+                          o->params[p].name, o->params[p].type->display);
             spyi_step_text(g, s->operands[operand], error);
             good = false;
         }
@@ -61266,7 +61534,8 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
     for (uint32_t p = 0; p < call->param_count; p++)
         if (strcmp(call->params[p].name, s->name) == 0 && call->params[p].out) s->type = call->params[p].type;
     if (s->type) return true;
-    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name, s->name);
+    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name,
+                  s->name);
     return false;
 }
 
@@ -61274,7 +61543,8 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
 static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
     bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
     for (uint32_t i = 0; i < s->count && vector; i++)
-        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar), error))
+        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar),
+                            error))
             return false;
     return true;
 }
@@ -61295,7 +61565,9 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
             case SPYI_STEP_MAKE:
                 s->type = spyi_fusion_type(g, s->name);
                 good = s->type && spyi_settle_make(g, s, error);
-                if (!s->type) spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", s->name);
+                if (!s->type)
+                    spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows",
+                                  s->name);
                 break;
             default: break;
             }
@@ -61314,11 +61586,11 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;   // of the fused function
-    uint32_t *uses;     // how often each step is an operand or output
-    uint32_t *numbers;  // of the variables of steps, from 1 in the order of lines
+    const char *name;  // of the fused function
+    uint32_t *uses;    // how often each step is an operand or output
+    uint32_t *numbers; // of the variables of steps, from 1 in the order of lines
     bool differentiable;
-    spyi_text steps; // functions of one step each, which carry a policy for backward calls
+    spyi_text steps;    // functions of one step each, which carry a policy for backward calls
     const char *prefix; // of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
@@ -61329,7 +61601,8 @@ typedef struct spyi_writing {
 // Writes a number of a scalar type so that Slang reads the same value.
 static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text *out) {
     bool real = s->dtype >= SPY_DTYPE_FLOAT16, negative;
-    bool is_unsigned = as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
+    bool is_unsigned =
+        as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
     bool from_unsigned = s->dtype == SPY_DTYPE_UINT64 || s->dtype == SPY_DTYPE_UINT32;
     double f = real ? s->value.f : from_unsigned ? (double)s->value.u : (double)s->value.i;
     if (as == SPY_DTYPE_BOOL) {
@@ -61340,7 +61613,10 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         char digits[64];
         if (f != f || f - f != 0) { // Slang has no words for these
             const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
-            spyi_text_add(out, as == SPY_DTYPE_FLOAT32 ? "asfloat(%s)" : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))" : "half(asfloat(%s))",
+            spyi_text_add(out,
+                          as == SPY_DTYPE_FLOAT32   ? "asfloat(%s)"
+                          : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))"
+                                                    : "half(asfloat(%s))",
                           bits);
             return;
         }
@@ -61359,10 +61635,15 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         bool point = strpbrk(digits, ".e") != NULL;
         negative = digits[0] == '-';
         spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
-                      as == SPY_DTYPE_FLOAT64 ? "l" : as == SPY_DTYPE_FLOAT16 ? "h" : "f");
+                      as == SPY_DTYPE_FLOAT64   ? "l"
+                      : as == SPY_DTYPE_FLOAT16 ? "h"
+                                                : "f");
         return;
     }
-    const char *suffix = as == SPY_DTYPE_UINT64 ? "ull" : as == SPY_DTYPE_INT64 ? "ll" : is_unsigned ? "u" : "";
+    const char *suffix = as == SPY_DTYPE_UINT64  ? "ull"
+                         : as == SPY_DTYPE_INT64 ? "ll"
+                         : is_unsigned           ? "u"
+                                                 : "";
     bool small = as < SPY_DTYPE_INT32;
     static const char *const names[] = { "", "", "int8_t(", "uint8_t(", "int16_t(", "uint16_t(" };
     if (small) spyi_text_add(out, "%s", names[as]);
@@ -61374,7 +61655,8 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
 }
 
 static bool spyi_is_number_type(const spyi_type *type) {
-    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX);
+    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR ||
+                    type->kind == SPYI_TYPE_MATRIX);
 }
 
 // >>expressions
@@ -61391,7 +61673,8 @@ static void spyi_write_as(const spyi_writing *w, uint32_t step, const spyi_type 
     if (!same) spyi_text_add(out, ")");
 }
 
-static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside, spyi_text *out) {
+static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside,
+                            spyi_text *out) {
     for (uint32_t i = 0; i < s->count; i++) {
         if (i) spyi_text_add(out, ", ");
         spyi_write_value(w, s->operands[i], beside, out);
@@ -61400,7 +61683,8 @@ static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, con
 
 static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
     const spyi_fused_step *steps = w->g->steps;
-    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL, *beside = NULL;
+    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL,
+                    *beside = NULL;
     bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
     switch (s->form) {
     case SPYI_FORM_SIGN:
@@ -61443,12 +61727,14 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
     case SPYI_FORM_BUILT_IN:
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_fused_step *o = &steps[s->operands[i]];
-            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR)) beside = o->type;
+            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR))
+                beside = o->type;
         }
         spyi_text_add(out, "%s(", s->name);
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_fused_step *o = &steps[s->operands[i]];
-            bool spread = beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
+            bool spread =
+                beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
             if (i) spyi_text_add(out, ", ");
             if (spread) spyi_text_add(out, "%s(", spyi_spell(beside));
             spyi_write_value(w, s->operands[i], beside, out);
@@ -61469,17 +61755,29 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         break;
     default: break;
     }
+    // Slang 2026.14.1 gives a number no gradient where it stands left of a vector (2 * v is a vector times a
+    // number). So a number beside a vector is made a vector, and goes behind a matrix.
+    bool spread = s->form == SPYI_FORM_ARITHMETIC && s->type->kind == SPYI_TYPE_VECTOR;
+    bool turned = a && b && a->kind == SPYI_TYPE_SCALAR && b->kind == SPYI_TYPE_MATRIX &&
+                  (s->name[0] == '*' || s->name[0] == '+');
     spyi_text_add(out, "(");
-    spyi_write_value(w, s->operands[0], b, out);
-    spyi_text_add(out, " %s ", s->name);
-    spyi_write_value(w, s->operands[1], a, out);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = turned ? 1 - i : i;
+        const spyi_fused_step *o = &steps[s->operands[at]];
+        bool wraps = spread && o->type && o->type->kind == SPYI_TYPE_SCALAR && o->kind != SPYI_STEP_CONSTANT;
+        if (i) spyi_text_add(out, " %s ", s->name);
+        if (wraps) spyi_text_add(out, "%s(", spyi_spell(s->type));
+        spyi_write_value(w, s->operands[at], at ? a : b, out);
+        if (wraps) spyi_text_add(out, ")");
+    }
     spyi_text_add(out, ")");
 }
 
 // Returns whether the step is written inside of the one expression that uses it.
 static bool spyi_is_inside(const spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
-    return w->uses[step] == 1 && (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
+    return w->uses[step] == 1 &&
+           (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
 }
 
 static void spyi_write_expression(const spyi_writing *w, uint32_t step, spyi_text *out) {
@@ -61531,8 +61829,9 @@ static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
         spyi_text_add(&call, "%sa%u", p > (method ? 1u : 0u) ? ", " : "", p);
     }
     spyi_text_add(&w->steps, "\n[Differentiable]\n[%s]\n%s %s_step%u(%s)\n{\n    return %s%s(%s);\n}\n",
-                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name, w->numbers[step],
-                  spyi_text_str(&head), method ? "a0." : "", s->spelling, spyi_text_str(&call));
+                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name,
+                  w->numbers[step], spyi_text_str(&head), method ? "a0." : "", s->spelling,
+                  spyi_text_str(&call));
     spyi_text_free(&head);
     spyi_text_free(&call);
     return true;
@@ -61541,7 +61840,8 @@ static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
 static void spyi_write_call(spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
     if (spyi_write_policy(w, step)) {
-        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name, w->numbers[step]);
+        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name,
+                      w->numbers[step]);
         for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
             if (p) spyi_text_add(&w->lines, ", ");
             spyi_write_value(w, s->operands[s->params[p].operand], s->params[p].type, &w->lines);
@@ -61612,9 +61912,9 @@ static bool spyi_is_called(const spy_fusion *g, const char *name) {
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
         const char *called = s->kind == SPYI_STEP_CALL && s->callee != SPYI_CALLEE_METHOD ? s->spelling
-                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS
-                                 ? spyi_spell(s->type)
-                                 : s->kind == SPYI_STEP_OPERATOR ? s->name : NULL;
+                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS ? spyi_spell(s->type)
+                             : s->kind == SPYI_STEP_OPERATOR                            ? s->name
+                                                                                        : NULL;
         size_t n = strlen(name);
         if (called && strncmp(called, name, n) == 0 && !spyi_is_word(called[n])) return true;
     }
@@ -61627,8 +61927,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
 }
 
 // Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
-static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff, bool outputs,
-                                  spyi_text *out) {
+static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
+                                  bool outputs, spyi_text *out) {
     const char *comma = "";
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
@@ -61666,26 +61966,36 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
     const char *comma = typed.size ? ", " : "";
     const char *scalar = type->scalar == SPY_DTYPE_FLOAT64 ? "double" : "float";
     bool mean = g->reduction == SPY_FUSE_REDUCTION_MEAN, extreme = g->reduction >= SPY_FUSE_REDUCTION_MIN;
-    spyi_text_add(out, "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    return %s_element(%s);\n}\n",
-                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name, spyi_text_str(&bare));
-    spyi_text_add(out, "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
-    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name, spyi_text_str(&plain), comma, t);
+    spyi_text_add(out,
+                  "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    "
+                  "return %s_element(%s);\n}\n",
+                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name,
+                  spyi_text_str(&bare));
+    spyi_text_add(
+        out,
+        "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
+    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name,
+                  spyi_text_str(&plain), comma, t);
     if (mean) spyi_text_add(out, "%s scale_, ", scalar);
-    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name, spyi_text_str(&bare), scale);
-    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name, spyi_text_str(&typed),
-                  comma, t);
+    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
+                  spyi_text_str(&bare), scale);
+    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name,
+                  spyi_text_str(&typed), comma, t);
     if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
     spyi_text_add(out, ")\n{\n    return 0;\n}\n");
     if (differentiable) {
         bool one = type->kind == SPYI_TYPE_SCALAR;
-        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient seed_.\n[Differentiable]\n");
-        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma, t);
+        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient "
+                           "seed_.\n[Differentiable]\n");
+        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma,
+                      t);
         if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
         if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
         spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
         if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
-        spyi_text_add(out, one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n", scalar,
-                      extreme ? "chosen" : "seed_", scale);
+        spyi_text_add(out,
+                      one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n",
+                      scalar, extreme ? "chosen" : "seed_", scale);
     }
     spyi_text_free(&typed);
     spyi_text_free(&plain);
@@ -61730,7 +62040,8 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     const spyi_type *returned = spyi_returned(g);
     const char *result = returned ? spyi_spell(returned) : "void";
     const char *mark = differentiable ? "[Differentiable]\n" : "";
-    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls, calls == 1 ? "" : "s");
+    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls,
+                  calls == 1 ? "" : "s");
     for (uint32_t i = 0; i < g->module_count; i++)
         spyi_text_add(out, "import %s;\n", spyi_unit_name(g->modules[i]->unit));
     for (size_t l = 0; l < sizeof libraries / sizeof libraries[0]; l++)
@@ -61802,7 +62113,8 @@ typedef struct spyi_reducing {
 } spyi_reducing;
 
 static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
-    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name, r->function->name, words);
+    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name,
+                     r->function->name, words);
 }
 
 // Separates "_result" from the inputs.
@@ -61813,7 +62125,8 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
         else r->items[r->count++] = args.items[i];
     }
-    if (!r->result) return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
+    if (!r->result)
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
     return SPY_OK;
 }
 
@@ -61860,7 +62173,8 @@ static spy_status spyi_reducing_shape(spyi_reducing *r) {
 
 // Adds the argument by which the mean is divided.
 static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
-    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN) r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
+    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN)
+        r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
 }
 
 static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
@@ -61889,12 +62203,27 @@ static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, si
 
 // Fills a tensor with the value that a reduction of no elements gives.
 static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
-    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN   ? (double)INFINITY
-                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX ? -(double)INFINITY
+    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN                        ? (double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX                      ? -(double)INFINITY
                    : r->fused->reduction == SPY_FUSE_REDUCTION_MEAN && r->elements == 0 ? (double)NAN
-                                                                                   : 0;
+                                                                                        : 0;
     if (r->options && r->options->append_to) return spy_list_fill(r->options->append_to, to, value);
     return spy_tensor_fill(to, value);
+}
+
+// Refuses a result that shares memory with an input: it is cleared before the inputs are read.
+static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *to) {
+    spy_status status = SPY_OK;
+    if (spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name) != SPY_OK) return SPY_ERROR_RELEASED;
+    for (size_t i = 0; i < r->count && status == SPY_OK; i++) {
+        const spy_arg *arg = &r->items[i];
+        if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2) arg = &arg->value.fields[0];
+        if (arg->kind != SPY_ARG_KIND_TENSOR || !spyi_tensors_overlap(to, arg->value.tensor)) continue;
+        status = spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                    "'_result' lies in the same memory as an input");
+    }
+    spyi_leave(r->function);
+    return status;
 }
 
 static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
@@ -61919,6 +62248,8 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         spyi_text_free(&words);
         return status;
     }
+    spy_status status = spyi_reducing_apart(r, to);
+    if (status != SPY_OK) return status;
     // The value of total_, of which only the gradient counts.
     pair[0] = spy_arg_f32(NULL, 0);
     pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
@@ -61936,7 +62267,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     both.count = 2;
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
-    spy_status status = r->explains ? SPY_OK : spyi_reducing_clear(r, to);
+    if (!r->explains) status = spyi_reducing_clear(r, to);
     if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
     spy_release_tensor(spread);
     return status;
@@ -61953,9 +62284,11 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
     desc.type = spyi_spell(type);
     desc.shape = r->shape;
     bool recorded = r->options && r->options->append_to;
-    bool to_host = result->kind != SPY_ARG_KIND_NEW && !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
+    bool to_host = result->kind != SPY_ARG_KIND_NEW &&
+                   !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
     if (recorded && to_host)
-        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor, since the call is recorded");
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a tensor, since the call is recorded");
     spy_tensor *made = spy_create_tensor(device, &desc);
     if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
     spy_status status = spyi_reduce_to(r, made);
@@ -61981,9 +62314,11 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
     int64_t room = result->kind == SPY_ARG_KIND_ARRAY ? 1 : 0;
     for (size_t d = 0; result->kind == SPY_ARG_KIND_ARRAY && d < result->count && d < SPY_MAX_RANK; d++)
         room *= result->dims[d];
-    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 && result->value.out;
+    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 &&
+                  result->value.out;
     bool array = result->kind == SPY_ARG_KIND_ARRAY && room == values && result->value.data &&
-                 (result->dtype == type->scalar || (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
+                 (result->dtype == type->scalar ||
+                  (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
     bool data = result->kind == SPY_ARG_KIND_DATA && result->count == size && result->value.data;
     if ((number || array || data) && result->direction == SPY_DIRECTION_OUT) {
         status = spy_tensor_read(made, result->value.out, size);
@@ -61998,7 +62333,8 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         out->size_bytes = size;
     } else {
         spyi_text words = { NULL, 0, 0 };
-        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ", type->display);
+        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ",
+                      type->display);
         spyi_shape_text(&r->shape, &words);
         status = spyi_reducing_fail(r, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(&words));
         spyi_text_free(&words);
@@ -62025,7 +62361,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
     if (result->kind == SPY_ARG_KIND_TENSOR) {
         spy_tensor *grad = spy_tensor_grad_in(result->value.tensor);
         if (!grad)
-            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor with a gradient, got none");
+            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                      "'_result': expected a tensor with a gradient, got none");
         value = *result;
         seed = spy_arg_tensor("seed_", grad);
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
@@ -62036,7 +62373,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
     if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_vmap(value, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
+        value = spy_vmap(value, r->kept);
     seed.name = "seed_";
     value.name = "value_";
     r->items[count++] = seed;
@@ -62049,12 +62387,14 @@ static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
     spy_call_mode mode = r->options ? r->options->mode : SPY_CALL_MODE_DEFAULT;
     spy_status status = spyi_reducing_begin(r, args);
     if (status == SPY_OK && mode == SPY_CALL_MODE_FORWARD_DIFF)
-        status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED,
-                                    "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
-                                    "the function before its end");
+        status = spyi_reducing_fail(
+            r, SPY_ERROR_UNSUPPORTED,
+            "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
+            "the function before its end");
     if (status == SPY_OK) status = spyi_reducing_shape(r);
     if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
-    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR) status = spyi_reduce_to(r, r->result->value.tensor);
+    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR)
+        status = spyi_reduce_to(r, r->result->value.tensor);
     else if (status == SPY_OK) status = spyi_reduce_new(r);
     free(r->items);
     return status;
@@ -62078,8 +62418,8 @@ static spy_status spyi_reduced_call(spy_function *function, spy_args args, const
     return spyi_reduce(&r, args);
 }
 
-static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                                   size_t capacity) {
+static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options,
+                                   char *text, size_t capacity) {
     spyi_reducing r;
     spyi_reducing_of(&r, function, options, "spy_explain_call");
     r.explains = true;
@@ -62090,7 +62430,8 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
 }
 
 // Resolves what a reduction takes: its inputs, over all elements.
-static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args,
+                                            const spy_call_options *options) {
     spyi_reducing r;
     spyi_reducing_of(&r, function, options, "spy_resolve");
     spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;
@@ -62160,13 +62501,14 @@ static bool spyi_is_identifier(const char *name) {
 spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     const char *function = "spy_fuse_begin";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc), *name = desc && desc->name ? desc->name : "fused";
+    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc),
+               *name = desc && desc->name ? desc->name : "fused";
     spy_fusion *g = NULL;
     if (problem) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
-                  name);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.name: expected an identifier, got \"%s\"", function, name);
     } else {
         g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
         char *copy = spyi_strdup(name);
@@ -62246,12 +62588,14 @@ static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *
 // Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
 static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
     if (graph == g->number && index && index < g->count) return (uint32_t)index;
-    if (!graph) spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
+    if (!graph)
+        spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
     else
-        spyi_text_add(error,
-                      "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
-                      "made it, and ends with it",
-                      g->number, (unsigned long long)graph);
+        spyi_text_add(
+            error,
+            "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
+            "made it, and ends with it",
+            g->number, (unsigned long long)graph);
     return 0;
 }
 
@@ -62261,8 +62605,8 @@ static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step
     s->dtype = arg->dtype;
     s->value.u = arg->value.u;
     // What C gives for "a number" takes the type of what is beside it.
-    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 && arg->dtype != SPY_DTYPE_FLOAT64 &&
-               arg->dtype != SPY_DTYPE_BOOL;
+    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 &&
+               arg->dtype != SPY_DTYPE_FLOAT64 && arg->dtype != SPY_DTYPE_BOOL;
     if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
     *step = g->count - 1;
     return true;
@@ -62275,7 +62619,8 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     int64_t n = arg->count == 1 ? arg->dims[0] : 0;
     spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     uint32_t parts[4];
-    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT || dtype >= SPY_DTYPE_COUNT) {
+    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT ||
+        dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(error, "a constant array has one dimension of 1 to 4 numbers; give others as an input");
         return false;
     }
@@ -62283,7 +62628,9 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     for (int64_t i = 0; i < n; i++) {
         const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
-        spy_dtype wide = real ? SPY_DTYPE_FLOAT64 : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64 : SPY_DTYPE_INT64;
+        spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
+                         : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64
+                                                   : SPY_DTYPE_INT64;
         if (dtype == SPY_DTYPE_UINT64) wide = SPY_DTYPE_UINT64;
         spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
         if (!s || !spyi_convert_scalars(&s->value, wide, at, dtype, 1)) return false;
@@ -62299,7 +62646,8 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
 }
 
 // Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
-static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step, spyi_text *error) {
+static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
+                             spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
     bool good = steps && spyi_step_list(g, args, steps, error);
     spyi_fused_step *s = good ? spyi_step_add(g, SPYI_STEP_FIELDS, NULL, (uint32_t)args.count) : NULL;
@@ -62309,7 +62657,8 @@ static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uin
         s->operands[i] = steps[i];
         good = spyi_name_operand(s, i, args.items[i].name);
         if (good && !args.items[i].name) {
-            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none", i + 1);
+            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none",
+                          i + 1);
             good = false;
         }
     }
@@ -62360,7 +62709,8 @@ static bool spyi_step_argument(spy_fusion *g, const spy_arg *arg, uint32_t *step
     default: break;
     }
     spyi_text_add(error, arg->kind == SPY_ARG_KIND_TENSOR
-                             ? "expected a value of the graph, a number, a vector or a struct of them, got a tensor: make it an "
+                             ? "expected a value of the graph, a number, a vector or a struct of them, got a "
+                               "tensor: make it an "
                                "input of the fused function"
                              : "expected a value of the graph, a number, a vector or a struct of them");
     return false;
@@ -62374,7 +62724,8 @@ static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_t
     for (size_t i = 0; i < args.count; i++) {
         spyi_text why = { NULL, 0, 0 };
         bool good = spyi_step_argument(g, &args.items[i], &steps[i], &why);
-        if (!good && args.items[i].name) spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
+        if (!good && args.items[i].name)
+            spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
         else if (!good) spyi_text_add(error, "argument %zu: %s", i + 1, spyi_text_str(&why));
         spyi_text_free(&why);
         if (!good) return false;
@@ -62443,8 +62794,8 @@ spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) 
         }
     const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
     if (good && type && !found) {
-        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
-                      fusion->module_count ? "" : "; spy_fuse_use() says which");
+        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s",
+                      name, type, fusion->module_count ? "" : "; spy_fuse_use() says which");
         good = false;
     }
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
@@ -62462,7 +62813,9 @@ spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) 
     bool good = spyi_is_on(device, called, SPYI_KIND_FUNCTION);
     if (!good) (void)spyi_object_problem(called, SPYI_KIND_FUNCTION, &error);
     if (good && called->reduces) {
-        spyi_text_add(&error, "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it", called->name);
+        spyi_text_add(&error,
+                      "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it",
+                      called->name);
         good = false;
     }
     good = good && spyi_fusion_uses(fusion, called->module);
@@ -62478,7 +62831,8 @@ spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) 
     if (s) s->function = called;
     for (uint32_t i = 0; s && i < args.count && good; i++) {
         s->operands[i] = steps[i];
-        good = spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
+        good =
+            spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
     }
     free(steps);
     return spyi_step_done(fusion, function, made, s && good, failed, &error);
@@ -62509,11 +62863,13 @@ const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index)
 }
 
 // Makes a step of an operator or a type from a list of arguments.
-static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind, spyi_operator_form form,
-                                  const char *name, spy_args args, bool good, uint32_t failed, spyi_text *error) {
+static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind,
+                                  spyi_operator_form form, const char *name, spy_args args, bool good,
+                                  uint32_t failed, spyi_text *error) {
     uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
     good = steps && spyi_step_list(g, args, steps, error);
-    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR && g->steps[steps[0]].kind == SPYI_STEP_CALL) {
+    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR &&
+        g->steps[steps[0]].kind == SPYI_STEP_CALL) {
         uint32_t call = steps[0]; // Slang then needs no derivative of the function
         g->steps[call].no_diff = true;
         free(steps);
@@ -62538,8 +62894,8 @@ spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args) {
         bool good = spyi_step_fields(fusion, type, args, &made, &error);
         return spyi_step_done(fusion, function, made, good, failed, &error);
     }
-    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args, type && type[0], failed,
-                             &error);
+    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args,
+                             type && type[0], failed, &error);
 }
 
 spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
@@ -62551,8 +62907,8 @@ spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
     spyi_operator_form form = SPYI_FORM_BUILT_IN;
     bool good = op && spyi_operator_find(op, (uint32_t)args.count, &form);
     if (!good)
-        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments", op ? op : "NULL",
-                      args.count);
+        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments",
+                      op ? op : "NULL", args.count);
     return spyi_step_of_list(fusion, function, SPYI_STEP_OPERATOR, form, op, args, good, failed, &error);
 }
 
@@ -62585,7 +62941,8 @@ static spy_status spyi_fusion_output(spy_fusion *g, const char *function, const 
     spyi_text error = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), step = 0;
     bool good = spyi_is_identifier(name);
-    if (!good) spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
+    if (!good)
+        spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
     else if (g->reduction || (reduction && g->output_count)) {
         spyi_text_add(&error, "a graph that ends in a reduction has one output");
         good = false;
@@ -62624,13 +62981,15 @@ spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value) 
 
 spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value) {
     const char *function = "spy_fuse_reduce";
-    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX && dims.count <= SPY_MAX_RANK;
+    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX &&
+                dims.count <= SPY_MAX_RANK;
     for (uint32_t i = 0; good && i < dims.count; i++)
         good = dims.dims[i] >= -SPY_MAX_RANK && dims.dims[i] < SPY_MAX_RANK;
     if (good) return spyi_fusion_output(fusion, function, "_result", value, reduction, dims);
     if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spyi_text error = { NULL, 0, 0 };
-    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK, SPY_MAX_RANK - 1);
+    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK,
+                  SPY_MAX_RANK - 1);
     spyi_fusion_fail_text(fusion, function, SPY_ERROR_INVALID_ARGUMENT, &error);
     spyi_leave(fusion);
     return SPY_ERROR_INVALID_ARGUMENT;
@@ -62642,20 +63001,24 @@ spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy
 
 static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
     if (!g->output_count) {
-        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of an out parameter");
+        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of "
+                             "an out parameter");
         return false;
     }
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
         if (s->type) continue;
         if (s->kind == SPYI_STEP_INPUT)
-            spyi_text_add(error,
-                          "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
-                          "all overloads; give spy_fuse_input() the type",
-                          s->name);
+            spyi_text_add(
+                error,
+                "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
+                "all overloads; give spy_fuse_input() the type",
+                s->name);
         else if (s->kind == SPYI_STEP_FIELDS)
-            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
-                          s->count);
+            spyi_text_add(
+                error,
+                "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
+                s->count);
         else continue; // what it takes is unknown, which another message says
         return false;
     }
@@ -62664,7 +63027,8 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
         spyi_type_kind kind = s->type->kind;
         bool number = kind == SPYI_TYPE_SCALAR || kind == SPYI_TYPE_VECTOR;
         if (kind == SPYI_TYPE_VOID || kind == SPYI_TYPE_OTHER) {
-            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ", g->outputs[i].name);
+            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ",
+                          g->outputs[i].name);
             spyi_step_text(g, g->outputs[i].step, error);
             return false;
         }
@@ -62716,9 +63080,11 @@ static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_te
     if (!link) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < g->module_count; i++) (void)spyi_link_add(link, &count, g->modules[i]);
     for (uint32_t i = 0; i < g->module_count; i++)
-        for (size_t l = 0; l < g->modules[i]->link_count; l++) (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
+        for (size_t l = 0; l < g->modules[i]->link_count; l++)
+            (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
     // Other texts have other names, since a session knows modules by name.
-    spyi_text_add(&module_name, "%s_%08x", name, (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
+    spyi_text_add(&module_name, "%s_%08x", name,
+                  (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
     desc.name = spyi_text_str(&module_name);
     desc.source = spyi_text_str(text);
     desc.link = link;
@@ -62788,7 +63154,9 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
         if (function && g->reduction) {
             fused->element = spyi_graph_function(module, spyi_text_str(&name), "_element");
             fused->total = spyi_graph_function(module, spyi_text_str(&name), "_total");
-            fused->seeded = fused->no_derivative.size ? NULL : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
+            fused->seeded = fused->no_derivative.size
+                                ? NULL
+                                : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
             if (!fused->total || !fused->element) function = NULL;
         }
@@ -62816,11 +63184,13 @@ spy_function *spy_fuse_end(spy_fusion *fusion) {
     spy_function *function = NULL;
     uint32_t failed = spyi_failed_allocations();
     // What a failed step reported is the graph's error.
-    bool good = !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
+    bool good =
+        !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
     if (good) function = spyi_graph_end(fusion, &status, &error);
     if (!function && !fusion->failed) {
         status = spyi_check_allocations(failed, status, &error);
-        if (error.size) spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
+        if (error.size)
+            spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
     }
     spyi_text_free(&error);
     spyi_object_release(&fusion->object);
@@ -62938,6 +63308,10 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
+    } else if (!SPYI_HAS_COMPILER && (desc->offline || desc->record_pack)) {
+        spyi_text_add(error, "desc.record_pack and desc.offline need the compiler, which SLANGPY_NO_COMPILER "
+                             "has left out of this program");
+        return SPY_ERROR_NO_COMPILER;
     } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
         spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
                              "makes packs and tells what is in them");
@@ -62966,7 +63340,8 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
 static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
     spyi_text file = { NULL, 0, 0 };
     const char *record = getenv("SLANGPY_RECORD_PACK");
-    bool given = desc->pack || desc->pack_data, records = desc->record_pack || (!given && record && *record);
+    bool given = desc->pack || desc->pack_data,
+         records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
     if (desc->pack && !spyi_file_read(desc->pack, &file)) {
@@ -63130,8 +63505,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (device) {
         spyi_device_init(device, desc, pack);
-        status = desc->offline ? spyi_device_offline(device, desc, &error)
-                               : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        status = SPYI_HAS_COMPILER && desc->offline
+                     ? spyi_device_offline(device, desc, &error)
+                     : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {

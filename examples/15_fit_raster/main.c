@@ -142,28 +142,25 @@ static void fit(const program *p, scene *s, const scene *wanted) {
 static float pixels[3][SIZE][SIZE][4]; // the first guess, what was found, what was looked for
 static unsigned char shown[SIZE][3 * SIZE][3];
 
-static double difference(int a, int b) {
+// Returns the square root of the mean square of differences.
+static double distance(const float *a, const float *b, int count) {
     double sum = 0;
-    for (int i = 0; i < SIZE * SIZE * 4; i++) {
-        double d = (&pixels[a][0][0][0])[i] - (&pixels[b][0][0][0])[i];
-        sum += d * d;
-    }
-    return sum / (SIZE * SIZE);
+    for (int i = 0; i < count; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / count);
 }
 
 // 5. What was found is what the picture was drawn from.
 static bool check(const scene *s, const scene *wanted, const char *path) {
-    float found[COUNT][2], looked_for[COUNT][2];
-    double points = 0, lamp = 0, before = difference(0, 2), after = difference(1, 2);
-    spy_tensor_read(s->points, found, sizeof found);
-    spy_tensor_read(wanted->points, looked_for, sizeof looked_for);
-    for (int i = 0; i < COUNT; i++)
-        points += pow(found[i][0] - looked_for[i][0], 2) + pow(found[i][1] - looked_for[i][1], 2);
-    for (int i = 0; i < 3; i++) lamp += pow(s->lamp[i] - wanted->lamp[i], 2);
-    points = sqrt(points / (2 * COUNT));
-    lamp = sqrt(lamp / 3);
-    printf("mean square of the difference: %.2e, and after %d steps %.2e\n", before, STEPS, after);
-    printf("errors: vertices %.4f, lamp %.4f\n", points, lamp);
+    static float points[2][COUNT * 2], texels[2][PATTERN * PATTERN * 4];
+    for (int i = 0; i < 2; i++) {
+        spy_tensor_read(i ? wanted->points : s->points, points[i], sizeof points[i]);
+        spy_tensor_read(i ? wanted->texels : s->texels, texels[i], sizeof texels[i]);
+    }
+    for (int i = 3; i < PATTERN * PATTERN * 4; i += 4) texels[0][i] = texels[1][i]; // alpha is not drawn
+    const double found[] = { distance(points[0], points[1], COUNT * 2), distance(s->lamp, wanted->lamp, 3),
+                             distance(texels[0], texels[1], PATTERN * PATTERN * 4) };
+    double before = distance(&pixels[0][0][0][0], &pixels[2][0][0][0], SIZE * SIZE * 4);
+    double after = distance(&pixels[1][0][0][0], &pixels[2][0][0][0], SIZE * SIZE * 4);
     for (int i = 0; i < 3 * SIZE * SIZE * 3; i++) {
         int row = i / 9 / SIZE, column = i / 3 % (3 * SIZE);
         float value = pixels[column / SIZE][row][column % SIZE][i % 3];
@@ -171,10 +168,10 @@ static bool check(const scene *s, const scene *wanted, const char *path) {
     }
     if (!stbi_write_png(path, 3 * SIZE, SIZE, 3, shown, 9 * SIZE))
         fprintf(stderr, "cannot write '%s'\n", path);
-    else if (after > before / 50 || points > 0.02 || lamp > 0.05)
-        fprintf(stderr, "expected errors of at most 0.02 and 0.05, and a 50th of the difference\n");
-    else return true;
-    return false;
+    else if (after > before / 20 || found[0] > 0.01 || found[1] > 0.01 || found[2] > 0.01)
+        fprintf(stderr, "expected 0.01: vertices %g, lamp %g, pattern %g\n", found[0], found[1], found[2]);
+    else printf("from %.3f: vertices, lamp and pattern are found to 0.01\n", before);
+    return after <= before / 20 && found[0] <= 0.01 && found[1] <= 0.01 && found[2] <= 0.01;
 }
 
 int main(int argc, char **argv) {

@@ -2,6 +2,7 @@
 // that ship.txt lists, on a machine that need not have a GPU, into an array of bytes and a header with a function for each call.
 // Prints how bright points are under a light, and how that changes with their height.
 
+#define SLANGPY_NO_COMPILER // leaves out what drives the Slang compiler: half of the library
 #define SLANGPY_IMPLEMENTATION
 #include "slangpy_vk.h"
 

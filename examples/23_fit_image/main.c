@@ -16,7 +16,6 @@
 
 enum { SIZE = 128, REPLAYS = 40, TABLE = 8 * 2 * 1024, WEIGHTS = 17 * 16 + 17 * 3 };
 typedef float picture[SIZE][SIZE][3];
-
 static const float rate = 0.02f;
 static picture photo, image;
 
@@ -160,7 +159,7 @@ int main(int argc, char **argv) {
     double reached[REPLAYS] = { 0 };
     int32_t state[2] = { 0, 0 };
     char name[40];
-    learner l = { 0 };
+    learner l;
     if (!read_photo(argc > 1 ? argv[1] : EXAMPLE_FOLDER "../../build/data/astronaut.png")) return 1;
     prepare(&l);
     record(&l);

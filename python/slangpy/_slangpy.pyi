@@ -1706,6 +1706,35 @@ class _Texture:
         """The Device that it was made on."""
 
 @final
+class _Graph:
+    """A graph of calls that slangpy.fusion records."""
+    def __new__(cls, device: Any, name: str, backward: int = 0) -> Self: ...
+    def call(self, *args: Any) -> tuple[int, int]:
+        """A node."""
+    def cancel(self) -> None:
+        """Drop the graph."""
+    def end(self) -> Function:
+        """The Function."""
+    def input(self, *args: Any) -> tuple[int, int]:
+        """A node; type None: that of its first use."""
+    def make(self, *args: Any) -> tuple[int, int]:
+        """A node."""
+    def member(self, *args: Any) -> tuple[int, int]:
+        """A node."""
+    def op(self, *args: Any) -> tuple[int, int]:
+        """A node."""
+    def out(self, *args: Any) -> tuple[int, int]:
+        """A node, what a call left in an out parameter."""
+    def output(self, *args: Any) -> None:
+        """An output."""
+    def outs(self, value: Any, /) -> list[str]:
+        """Names of the out and inout parameters of a call."""
+    def type(self, value: Any, /) -> str | None:
+        """The Slang type's name, or None."""
+    def use(self, module: Any, /) -> None:
+        """Its types are known by name."""
+
+@final
 class _Raster:
     """A vertex and a fragment function, and how they draw."""
 
@@ -1839,7 +1868,7 @@ def _texture_native(texture: Any, view: Any, /) -> Any:
 def _sampler_native(sampler: Any, /) -> Any:
     """The driver's sampler, or 0."""
 def _raster_draw(*args: Any) -> Any:
-    """Draws, or records it."""
+    """Draws, or records it, or computes gradients."""
 def _raster_outputs(*args: Any) -> Any:
     """Bits of the targets that its fragment function writes."""
 def _raster_make(*args: Any) -> Any:
@@ -1854,6 +1883,12 @@ def _texture_view(*args: Any) -> Any:
     """A texture over a part of another one."""
 def _texture_write(*args: Any) -> Any:
     """Copy bytes to it."""
+def _chain_is_plain(*args: Any) -> Any:
+    """Whether a Function's chain has nothing but a bound instance."""
+def _fused_text(*args: Any) -> Any:
+    """The Slang text of a fused function, or None."""
+def _set_tracing(*args: Any) -> Any:
+    """Calls of this thread go to tracer(object, args, kwargs); None: they do not."""
 def _chain_of(*args: Any) -> Any:
     """What a Function's chain says: its mode (0, or a derivative's), its return type, its instance."""
 def _made_of(*args: Any) -> Any:

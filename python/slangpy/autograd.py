@@ -5,6 +5,7 @@ import sys
 import weakref
 
 from . import _slangpy
+from .enums import DeviceType
 from .reflection import ModifierID
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ _node: Any = None  # the torch.autograd.Function of all calls; made when torch i
 def _look_at(function):
     """Returns what autograd has to know of a function: whether a call may write an argument (one of its overloads has an out or inout
     parameter, or is a mutating method), whether it returns a value, which is None where its overloads differ, the dimensions of one value of
-    its result (-1: not known), and a dict that _Call.run fills."""
+    its result (-1: not known), a dict that _Call.run fills, and whether the device is CUDA's."""
     names = _known.setdefault(function.module, {})
     name = function.full_name
     reflected, facts = names.get(name, (None, None))
@@ -33,7 +34,8 @@ def _look_at(function):
         ways = {o.have_return_value for o in overloads}
         returns = ways.pop() if len(ways) == 1 else None
         kind = overloads[0].return_type.kind.name if returns and len(overloads) == 1 else ""
-        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}
+        on_cuda = function.module.device.info.type == DeviceType.cuda
+        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}, on_cuda
         names[name] = reflected, facts
     return facts
 
@@ -120,10 +122,12 @@ class _Call:
         """The function, with its instance filled."""
         return self.function if self.this is None else self.function.bind(_fill(self.this, tensors))
 
-    def find_written(self, tensors):
+    def find_written(self, tensors, torch):
         """Fills self.written. A RuntimeError where an inout parameter gets a tensor that requires a gradient."""
         kwargs = {name: value for name, value in self.kwargs.items() if name != "_result"}
-        resolution = self.bound(tensors).resolve(*_fill(self.args, tensors), **_fill(kwargs, tensors))
+        with torch.no_grad():
+            plain = [t.float() if t.dtype == torch.bfloat16 else t for t in tensors]
+            resolution = self.bound(plain).resolve(*_fill(self.args, plain), **_fill(kwargs, plain))
         names = [binding.path for binding in resolution.bindings]
         paths = self.paths
         tops = [name for name in names if "." not in name and "[" not in name and name not in ("_result", "this")]
@@ -225,14 +229,33 @@ def _make_node(torch):
         @staticmethod
         def backward(ctx, *gradients):
             wanted, tensors = ctx.needs_input_grad[1:], ctx.saved_tensors
-            with torch.no_grad():
+            if not torch.is_grad_enabled():
                 own = ctx.call.run_backward(tensors, wanted, list(gradients), torch)
-            if torch.is_grad_enabled():  # create_graph=True: the gradients' own gradients are not known
+            else:  # create_graph=True: the gradients' own gradients are not known
+                with torch.no_grad():
+                    own = ctx.call.run_backward(tensors, wanted, list(gradients), torch)
                 inputs = [t for t in (*tensors, *gradients) if t.requires_grad]
                 own = [None if g is None else SlangGradient.apply(ctx.call.function.name, g, *inputs) for g in own]
             return (None, *own)
 
     return SlangCall
+
+
+def _through_host(taken, tensors, writes, torch):
+    """Makes a call of a device of another API with tensors in CUDA memory: copies of them on the CPU, by torch's own operations, so that
+    gradients pass through. What it writes is copied to where it belongs, and its result goes to the GPU of the first tensor."""
+    place = next((t.device for t in tensors if t.is_cuda), tensors[0].device)
+    host = [t.cpu() for t in tensors]
+    if writes:
+        taken.find_written(host, torch)
+    for i in taken.written:
+        host[i] = tensors[i].detach().cpu().clone()
+    result = taken.bound(host)(*_fill(taken.args, host), **_fill(taken.kwargs, host))
+    for i in taken.written:
+        tensors[i].copy_(host[i])
+    if taken.result is not None:
+        return tensors[taken.result]
+    return result.to(place) if isinstance(result, torch.Tensor) else result
 
 
 def _substitutes(taken, tensors, torch):
@@ -252,20 +275,28 @@ def _substitutes(taken, tensors, torch):
     return copies
 
 
-def explain(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """explain(function, args, kwargs): raises the error of a call that has failed because of what torch has made of its tensors. Returns
-    NotImplemented where that is not the reason."""
+def instead(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """instead(function, args, kwargs): makes a call with torch tensors that has failed, if it has bfloat16 tensors; raises the error of one that
+    has failed because of what torch has made of its tensors. Returns NotImplemented for others."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd"):
         return NotImplemented
-    tensors: list[Any] = []
-    _take((args, kwargs), tensors, torch.Tensor)
+    taken, tensors = _take_call(function, args, kwargs, torch)
     _refuse_wrapped(function, tensors, torch)
-    return NotImplemented
+    if not any(t.dtype == torch.bfloat16 for t in tensors) or kwargs.get("_append_to") is not None:
+        return NotImplemented
+    _meet(torch)
+    if _look_at(function)[0]:
+        taken.find_written(tensors, torch)
+    copies = _substitutes(taken, tensors, torch)
+    result, _ = taken.run(tensors)
+    for original, index in copies:
+        original.copy_(tensors[index])
+    return result if taken.result is None else kwargs["_result"]
 
 
 def _refuse_wrapped(function, tensors, torch):
-    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
+    wrapped = getattr(getattr(getattr(torch, "_C", None), "_functorch", None), "is_functorch_wrapped_tensor", None)
     for tensor in tensors:
         if wrapped is not None and wrapped(tensor):
             what = "torch.func.vmap" if torch._C._functorch.is_batchedtensor(tensor) else "a transform of torch.func (grad, jvp, jacrev ...)"
@@ -276,26 +307,40 @@ def _refuse_wrapped(function, tensors, torch):
                                "torch the result's shape".format(function.name, type(tensor).__name__, function.name))
 
 
-def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
-    the tensors are another library's."""
-    global _node, _known
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
-        return NotImplemented
+def _take_call(function, args, kwargs, torch):
+    """A _Call, and its tensors."""
     tensors: list[Any] = []
     instance = _slangpy._chain_of(function)[2]
     this = None if instance is None else _take(instance, tensors, torch.Tensor)
-    taken = _Call(function, this if tensors else None, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor))
-    if not any(t.requires_grad for t in tensors):
-        return NotImplemented
-    _refuse_wrapped(function, tensors, torch)
+    this = this if tensors else None
+    return _Call(function, this, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor)), tensors
+
+
+def _meet(torch):
+    global _node, _known
     if _node is None:
         _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
-    writes, returns, dims, numbers = _look_at(function)
+
+
+def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
+    the tensors are another library's."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
+        return NotImplemented
+    taken, tensors = _take_call(function, args, kwargs, torch)
+    grad = any([t.requires_grad for t in tensors])
+    if not grad and not any([t.is_cuda for t in tensors]):
+        return NotImplemented
+    _refuse_wrapped(function, tensors, torch)
+    _meet(torch)
+    writes, returns, dims, numbers, on_cuda = _look_at(function)
+    if not on_cuda and any([t.is_cuda for t in tensors]):
+        return _through_host(taken, tensors, writes, torch)
+    if not grad:
+        return NotImplemented
     if writes:
-        with torch.no_grad():
-            taken.find_written(tensors)
+        taken.find_written(tensors, torch)
     given = kwargs.get("_result")
     if given is None and returns:
         taken.result_dims, taken.numbers = dims, numbers

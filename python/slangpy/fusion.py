@@ -39,7 +39,7 @@ class _Trace:
     """What one run of a fused function records."""
 
     def __init__(self, device, name, modules, backward):
-        self.device, self.name, self.failed = device, name, None
+        self.device, self.name, self.failed, self.ended = device, name, None, False
         self.graph = _slangpy._Graph(device, name, backward)
         self.modules = []
         for module in modules:
@@ -126,11 +126,11 @@ class _Recording:
     def __enter__(self):
         self.before = _current()
         _thread.trace = self.trace
-        _slangpy._set_tracer(None if self.trace is None else True)
+        _slangpy._set_tracing(self.trace is not None)
 
     def __exit__(self, *exception):
         _thread.trace = self.before
-        _slangpy._set_tracer(None if self.before is None else True)
+        _slangpy._set_tracing(self.before is not None)
 
 
 def _traced_call(function, args, kwargs):
@@ -607,8 +607,11 @@ class _Core:
             unknown = [name for name, value in named.items() if trace.graph.type(value._node) is None]
             if unknown:
                 return None, form, unknown
+            trace.ended = True
             return trace.graph.end(), form, []
         except Exception as error:
+            if trace.ended:
+                raise
             unknown = [name for name, value in named.items() if trace.graph.type(value._node) is None]
             if not unknown:
                 raise
@@ -658,12 +661,13 @@ class _Core:
         complete = not missing
         names = [p.name for p in parameters if p.name in given or p.default is p.empty]
         known = {p.name: _type_named(self.types[p.name]) if p.name in self.types else self.annotated(p) for p in parameters if p.name in names}
+        told = False  # by what is chained
         for method, chained, named in links:
             if method not in ("map", "declare"):
                 continue
             for p, value in [*zip(parameters, chained), *((self.signature.parameters.get(n), v) for n, v in named.items())]:
                 if p is not None and p.name in known and known[p.name] is None and isinstance(value, (str, _slangpy.Struct)):
-                    known[p.name] = _type_named(value)
+                    known[p.name], told = _type_named(value), True
         key = tuple(known.items())
         found = self.made.get(key)
         if found is None:
@@ -671,7 +675,7 @@ class _Core:
             found = self.made[key] = (function, form, unknown)
         function, form, unknown = found
         if not unknown:
-            if len(names) == len(parameters) and not links:
+            if len(names) == len(parameters) and not told:
                 self.ready = (function, form)
             return function, form
         # The types of the others are those of the arguments.

@@ -280,20 +280,33 @@ def _library_of(type):
     return None, None
 
 
+def _vulkan_adapter_of(torch, index):
+    """The adapter_luid of torch's GPU among Vulkan's, by its name; None for Vulkan's first choice."""
+    if not torch.cuda.is_available():
+        return None
+    name = torch.cuda.get_device_name(index)
+    return next((list(a.luid) for a in _slangpy.enumerate_adapters(DeviceType.vulkan) if a.name == name), None)
+
+
 def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_device: Any = None, **more: Unpack[_DeviceOptions]) -> Device:
-    """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): makes a CUDA Device for use with torch. The device uses
-    torch's context on `torch_device`: a torch.device, a name such as "cuda:1", a number, or None for torch's current device. The work of
-    each thread goes to torch's current stream of that thread, so that neither side waits for the other. `more` are keywords of
-    create_device(). An error for types other than CUDA, and when torch has no CUDA. An ImportError without torch."""
+    """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): makes a Device for use with torch. A CUDA Device, the default,
+    uses torch's context on `torch_device`: a torch.device, a name such as "cuda:1", a number, or None for torch's current device. The work of
+    each thread goes to torch's current stream of that thread, so that neither side waits for the other. A Device of DeviceType.vulkan is on the
+    GPU of that name; calls with torch tensors in CUDA memory copy them through the CPU, and so their results. `more` are keywords of
+    create_device(). An error for other types, and for CUDA when torch has none. An ImportError without torch."""
     from .device import create_device
 
-    if _name_of(type) not in ("automatic", "cuda"):
-        raise _slangpy.Error("create_torch_device: argument 'type': expected DeviceType.cuda, got {!r}: memory is shared with torch through "
-                             "CUDA alone".format(type))
+    name = _name_of(type)
+    if name not in ("automatic", "cuda", "vulkan"):
+        raise _slangpy.Error("create_torch_device: argument 'type': expected DeviceType.cuda or DeviceType.vulkan, got {!r}".format(type))
     try:
         import torch  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise ImportError("create_torch_device: this needs PyTorch, which is not installed: pip install torch") from error
+    if name == "vulkan":
+        index = _torch_index(torch, torch_device) if torch_device is not None or torch.cuda.is_available() else 0
+        options: Any = {"adapter_luid": _vulkan_adapter_of(torch, index), **more}
+        return create_device(DeviceType.vulkan, **options)
     index = _torch_index(torch, torch_device)
     with torch.cuda.device(index):
         torch.cuda.current_stream()  # torch makes its context, and makes it current

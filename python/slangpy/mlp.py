@@ -5,7 +5,6 @@ import json
 import math
 import os
 import struct
-import weakref
 
 import numpy as np
 
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ._slangpy import CommandEncoder, Function
+    from ._slangpy import Function
     from .device import Device
+    from .encoders import CommandEncoder
 
 __all__ = ["ACTIVATIONS", "Adam", "Network", "Optimizer", "SGD", "load_tensors", "save_tensors", "torch_module"]
 
@@ -25,14 +25,14 @@ __all__ = ["ACTIVATIONS", "Adam", "Network", "Optimizer", "SGD", "load_tensors",
 ACTIVATIONS = ("NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh", "SiLU", "Sine")
 _SATURATING = ("Sigmoid", "Tanh")
 
-_modules: Any = weakref.WeakKeyDictionary()  # device -> the module whose functions are those of mlp.slang
-
 
 def _function(device: Device, name: str) -> Function:
-    if device not in _modules:
-        _modules[device] = weakref.ref(module := Module.load_from_source(device, "slangpy_mlp", "import mlp;"))
-        device._mlp_module = module  # lives as long as the device's object
-    found: Function = _modules[device]().find_function(name)
+    """A function of mlp.slang. The module that has them lives as long as the device's object."""
+    module: Any = getattr(device, "_mlp_module", None)
+    if module is None:
+        module = Module.load_from_source(device, "slangpy_mlp", "import mlp;")
+        setattr(device, "_mlp_module", module)
+    found: Function = module.find_function(name)
     return found
 
 
@@ -87,7 +87,7 @@ class Network:
             np.arange(count, dtype=np.int32), self.inputs, self.outputs, self.width, self.depth, int(self.bias), int(scheme == "xavier"), seed,
             _result=drawn)
         kind = np.float16 if self.dtype == "half" else np.float32
-        self.parameters.copy_from_numpy(drawn.to_numpy().reshape(self.parameters.shape).astype(kind))
+        self.parameters.copy_from_numpy(drawn.to_numpy().reshape(tuple(self.parameters.shape)).astype(kind))
 
     def views(self, tensor: Tensor | None = None) -> dict[str, Tensor]:
         """Views of the parameters by name, 'layers.0.weight' of shape (inputs, outputs) and, with bias, 'layers.0.bias', and so on; or the
@@ -111,7 +111,7 @@ class Network:
         """Read parameters that save(), or another program, wrote. A file of another network is refused, and changes nothing."""
         arrays = load_tensors(path)
         pieces, kind = [], np.float16 if self.dtype == "half" else np.float32
-        sizes = {f"layers.{k}.weight": s for k, s in enumerate(self._sizes())}
+        sizes: dict[str, tuple[int, ...]] = {f"layers.{k}.weight": s for k, s in enumerate(self._sizes())}
         if self.bias:
             sizes.update({f"layers.{k}.bias": s[1:] for k, s in enumerate(self._sizes())})
         for name in sorted(sizes, key=lambda n: (int(n.split(".")[1]), n.endswith("bias"))):
@@ -123,7 +123,7 @@ class Network:
             pieces.append(got.ravel())
         if extra := sorted(set(arrays) - set(sizes)):
             raise Error(f"Network.load: '{os.fspath(path)}': it also holds '{extra[0]}': it is not a checkpoint of {self.slang_type}")
-        self.parameters.copy_from_numpy(np.concatenate(pieces).reshape(self.parameters.shape))
+        self.parameters.copy_from_numpy(np.concatenate(pieces).reshape(tuple(self.parameters.shape)))
 
 
 # >>optimisers
@@ -230,11 +230,11 @@ def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Any], metad
     head: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     blocks, at = [], 0
     for name, tensor in tensors.items():
-        array = np.ascontiguousarray(tensor.to_numpy() if isinstance(tensor, Tensor) else tensor)
+        array = np.asarray(tensor.to_numpy() if isinstance(tensor, Tensor) else tensor)
         if array.dtype not in _NAMES:
             raise ValueError(f"save_tensors: '{name}': expected numbers or bools, got {array.dtype}")
         block = array.astype(array.dtype.newbyteorder("<")).tobytes()
-        head[name] = {"dtype": _NAMES[array.dtype], "shape": list(np.shape(array)), "data_offsets": [at, at + len(block)]}
+        head[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + len(block)]}
         blocks.append(block)
         at += len(block)
     text = json.dumps(head, separators=(",", ":")).encode()
@@ -262,7 +262,7 @@ def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]
                    for name, e in head.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise wrong("a head that is none") from error
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, (kind, shape, begin, end) in entries.items():
         if kind not in _TYPES:
             raise wrong(f"'{name}' of the type {kind!r}")
@@ -280,13 +280,13 @@ def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]
 def torch_module(network: Network) -> Any:
     """A torch.nn.Module with a copy of the network's parameters, `parameters_`, as one nn.Parameter: module(x) for x of shape (..., inputs)
     gives (..., outputs), and torch trains it. It needs torch."""
-    import torch
+    import torch  # type: ignore[import-not-found,unused-ignore]
 
     source = (f"import mlp; [Differentiable] float[{network.outputs}] run({network.slang_type} net, float x[{network.inputs}])"
               " { return net.run(x); }")
-    run = Module.load_from_source(network.device, f"slangpy_mlp_{abs(hash(network.slang_type)):x}", source).find_function("run")
+    run: Any = Module.load_from_source(network.device, f"slangpy_mlp_{abs(hash(network.slang_type)):x}", source).find_function("run")
 
-    class MLP(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class MLP(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         def __init__(self) -> None:
             super().__init__()
             self.parameters_ = torch.nn.Parameter(torch.from_numpy(network.parameters.to_numpy()))

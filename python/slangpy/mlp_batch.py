@@ -5,6 +5,7 @@
     y = net.forward(x)                       # x (rows, inputs) of half
     net.step(x, targets, rate=1e-3)          # forward, loss, backward, Adam
 """
+import math
 from typing import Any
 
 from . import _slangpy
@@ -66,13 +67,13 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
         return "its activation is %r; %s are possible" % (activation, ", ".join(ACTIVATIONS))
     if training and not _SHAPES[engine, width][1]:
         return "%s has no training kernel of width %d" % (engine, width)
-    need = _training_bytes(engine, width, depth, bias) if training else _staged_bytes(width, depth, bias)
-    if need > info["max_shared_bytes"]:
-        return "its %s needs %d bytes of shared memory, the device has %d" % ("training" if training else "forward pass", need, info["max_shared_bytes"])
     if training and engine == "wgmma" and width == 128 and depth not in (2, 3):
         return "its depth is %d; wgmma trains 2 or 3 hidden layers of width 128" % depth
     if training and engine == "wgmma" and depth > 4:
         return "its depth is %d; wgmma trains up to 4 hidden layers" % depth
+    need = _training_bytes(engine, width, depth, bias) if training else _staged_bytes(width, depth, bias)
+    if need > info["max_shared_bytes"]:
+        return "its %s needs %d bytes of shared memory, the device has %d" % ("training" if training else "forward pass", need, info["max_shared_bytes"])
     return ""
 
 
@@ -123,7 +124,6 @@ class BatchNetwork:
         self._part: Any = None  # made by the first training step
         self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
-        self.steps = 0
         self._functions: "dict[Any, Any]" = {}
 
     def _constants(self, name: str, training: bool, warps: int) -> "dict[str, int]":
@@ -146,7 +146,26 @@ class BatchNetwork:
         shape = tuple(x.shape)
         if len(shape) != 2 or shape[1] != self.inputs:
             raise ValueError("%s: argument 'x': expected shape (rows, %d), got %s" % (name, self.inputs, shape))
+        if shape[0] > 1 << 30:
+            raise ValueError("%s: argument 'x': expected at most 2**30 rows, got %d" % (name, shape[0]))
+        self._check(name, "x", x, shape)
         return int(shape[0])
+
+    def _check(self, name: str, argument: str, value: Any, shape: "tuple[int, ...]") -> None:
+        """The kernels read and write rows without gaps, 16 bytes at a time."""
+        if tuple(value.shape) != shape:
+            raise ValueError("%s: argument '%s': expected shape %s, got %s" % (name, argument, shape, tuple(value.shape)))
+        contiguous = getattr(value, "is_contiguous", None)
+        if contiguous is not None and not contiguous():
+            raise ValueError("%s: argument '%s': expected rows without gaps, got a view with strides" % (name, argument))
+        address = value.device_address if isinstance(value, Tensor) else value.data_ptr() if hasattr(value, "data_ptr") else 0
+        if address % 16:
+            raise ValueError("%s: argument '%s': expected memory at a multiple of 16 bytes, got address %d" % (name, argument, address))
+
+    @property
+    def steps(self) -> int:
+        """How many steps have moved the parameters. Waits for them."""
+        return 0 if self._part is None else int(self._part.to_numpy()[1])
 
     def pack(self) -> None:
         """Makes the kernels' weights of `parameters`, after these were written."""
@@ -160,6 +179,10 @@ class BatchNetwork:
         warps, _, resident = _SHAPES[engine, self.width]
         if y is None:
             y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
+        elif len(y.shape) != 2 or y.shape[0] < rows:
+            raise ValueError("BatchNetwork.forward: argument 'y': expected shape (%d, %d), got %s" % (rows, self.outputs, tuple(y.shape)))
+        else:
+            self._check("BatchNetwork.forward", "y", y, (y.shape[0], self.outputs))
         if rows:
             tiles = -(-rows // (64 if engine == "wgmma" else 32))
             groups = min(self._groups * resident, -(-tiles // (warps // 4 if engine == "wgmma" else warps)))
@@ -172,12 +195,15 @@ class BatchNetwork:
         rows = self._rows("BatchNetwork.step", x)
         if True not in self.engines:
             raise ValueError("BatchNetwork.step: expected a network that an engine trains, got one that none does: %s" % "; ".join(self.reasons[True]))
-        if tuple(targets.shape) != (rows, self.outputs):
-            raise ValueError("BatchNetwork.step: argument 'targets': expected shape (%d, %d), got %s" % (rows, self.outputs, tuple(targets.shape)))
+        self._check("BatchNetwork.step", "targets", targets, (rows, self.outputs))
+        if dx is not None:
+            self._check("BatchNetwork.gradient", "dx", dx, (dx.shape[0], self.inputs))
+            if dx.shape[0] < rows:
+                raise ValueError("BatchNetwork.gradient: argument 'dx': expected at least %d rows, got %d" % (rows, dx.shape[0]))
         engine = self.engines[True]
         warps = _SHAPES[engine, self.width][1]
         if self._part is None:
-            self._part = Tensor.empty(self.device, (self._groups, _sums_bytes(self.width, self.depth, self.bias) // 4), "float")
+            self._part = Tensor.zeros(self.device, (4 + self._groups * (_sums_bytes(self.width, self.depth, self.bias) // 4),), "float")
         team = 4 if engine == "wgmma" else (self.width // 32) ** 2
         wide = engine == "wgmma" and self.width == 128
         tiles = -(-rows // (64 if engine == "wgmma" else 32 * team))
@@ -196,10 +222,9 @@ class BatchNetwork:
 
     def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8,
                 command_encoder: Any = None) -> None:
-        corrections = [1 / (1 - b ** max(self.steps, 1)) for b in betas]
         f = self._function("mlp_update", True, 8, 8 * 33 * 4)
         f.dispatch([-(-(self.parameter_count + 1) // 32) * 256, 1, 1], part=self._part, gradients=self.gradients, parameters=self.parameters, state=self._state,
-                   image=self._image, scales=_slangpy.float4(scale, loss_scale, rate, epsilon), betas=_slangpy.float4(*betas, *corrections),
+                   image=self._image, scales=_slangpy.float4(scale, loss_scale, rate, epsilon), betas=_slangpy.float4(*betas, *[math.log(b) if b > 0 else -1e30 for b in betas]),
                    rows_mode=_slangpy.uint2(groups, mode), command_encoder=command_encoder)
 
     def _scales(self, x: Any) -> "tuple[float, float]":
@@ -220,7 +245,6 @@ class BatchNetwork:
         if optimizer not in ("adam", "sgd"):
             raise ValueError("BatchNetwork.step: argument 'optimizer': expected 'adam' or 'sgd', got %r" % (optimizer,))
         scale, loss_scale = self._scales(x)
-        self.steps += 1
         groups = self._sums(x, targets, self._dx_scratch(x), up, scale / up, command_encoder)
         self._update(groups, scale / up, loss_scale, 1 if optimizer == "adam" else 2, rate, betas, epsilon, command_encoder)
 

@@ -10,6 +10,7 @@ A [TorchEntryPoint] function is called as m.f(tensor, ...): see torch_entry_poin
 from __future__ import annotations
 
 import collections
+import functools
 import os
 import sys
 import warnings
@@ -144,12 +145,14 @@ class TorchKernel:
 
     def __init__(self, module, function, name, way=None):
         self._module, self._function, self._way = module, function, way
-        self._plain_name, self._name = name, name if way is None else "{}.{}".format(name, way)
-        self._derived, self._grouped = {}, {}
+        self._name = name if way is None else "{}.{}".format(name, way)
+        self._derived, self._ready = {}, {}
         self._parameters = [(p.name, p.type) for p in function.reflection.parameters]
         self._names = [name for name, _ in self._parameters]
+        self._name_set = set(self._names)
         # The parameters whose arguments are not passed as they are.
-        self._special = [(p, t) for p, t in self._parameters if t.full_name.startswith("DiffTensorView") or _fields_of(t)]
+        converters = [(p, _converter(t, "{}: argument '{}'".format(self._name, p), way)) for p, t in self._parameters]
+        self._special = [(p, convert) for p, convert in converters if convert is not None]
 
     @property
     def fwd(self) -> TorchKernel:
@@ -164,6 +167,8 @@ class TorchKernel:
     def _derive(self, way):
         if self._way is not None:
             raise AttributeError("{} has no derivative of its own".format(self._name))
+        if not self._function.reflection.differentiable:
+            raise AttributeError("{} has no {}: the kernel is not [Differentiable]".format(self._name, way))
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the derivative has the kernel's own ones.
@@ -175,10 +180,10 @@ class TorchKernel:
         return self._derived[way]
 
     def __call__(self, *args: Any, **kwargs: Any) -> TorchLaunch:
-        if args or kwargs.keys() != set(self._names):
+        if args or kwargs.keys() != self._name_set:
             self._refuse(args, kwargs)
-        for p, type_ in self._special:
-            kwargs[p] = _argument(kwargs[p], type_, "{}: argument '{}'".format(self._name, p), self._way)
+        for p, convert in self._special:
+            kwargs[p] = convert(kwargs[p])
         return TorchLaunch(self, kwargs)
 
     def _refuse(self, args, kwargs):
@@ -188,19 +193,29 @@ class TorchKernel:
         raise TypeError("{}: {}".format(self._name, "; ".join(
             (["missing arguments: " + ", ".join(missing)] if missing else []) + (["unknown arguments: " + ", ".join(unknown)] if unknown else []))))
 
+    def _prepare(self, block, grid):
+        """Checks the sizes of a launch, and returns what makes it: a function of the arguments."""
+        block, grid = _three(self._name, block, "blockSize"), _three(self._name, grid, "gridSize")
+        _check_three(self._name, "blockSize", block, _MOST_THREADS, 1024)
+        _check_three(self._name, "gridSize", grid, _MOST_GROUPS)
+        if len(self._ready) >= 64:
+            self._ready.clear()
+        function = self._function.thread_group_size(block)
+        made = self._ready[block, grid] = functools.partial(function.dispatch, [b * g for b, g in zip(block, grid)])
+        return made
+
     def _launch(self, block, grid, arguments):
         """Runs grid groups of block threads, both of three numbers."""
-        block, grid = tuple(block), tuple(grid)
-        function = self._grouped.get(block)
-        if function is None:
-            for name, value, most in (("blockSize", block, 1024), ("gridSize", grid, None)):
-                _check_three(self._name, name, value, most)
-            if len(self._grouped) > 64:
-                self._grouped.clear()
-            function = self._grouped[block] = self._function.thread_group_size(block)
-        if min(grid) < 1:
-            _check_three(self._name, "gridSize", grid, None)
-        function.dispatch([b * g for b, g in zip(block, grid)], **arguments)
+        try:
+            ready = self._ready[block, grid]
+        except (KeyError, TypeError):  # lists are no keys
+            ready = self._prepare(block, grid)
+        try:
+            ready(**arguments)
+        except (ValueError, TypeError, _slangpy.Error) as error:
+            if self._way is None:
+                raise
+            raise type(error)(str(error).replace(self._function.name, self._name)) from None  # not the name of the text above
 
     def __repr__(self):
         return "<slangpy.TorchKernel {}>".format(self._name)
@@ -213,39 +228,45 @@ class DiffTensorView:
         self.value, self.grad = value, grad
 
 
-def _argument(value, type_, where, way):
-    """Returns the value of a parameter as a call takes it: structs by fields, and pairs of tensors."""
+def _converter(type_, where, way):
+    """Returns a function that makes a value what a call takes for a parameter of this type, structs by fields and pairs of tensors; None if
+    values are passed as they are. What it needs of the type is read here, once."""
     if type_.full_name.startswith("DiffTensorView"):
-        if isinstance(value, DiffTensorView):
-            value = (value.value, value.grad) if value.grad is not None else value.value
-        if isinstance(value, (tuple, list)):
-            if len(value) != 2:
-                raise ValueError("{}: expected (value, gradient) for {}, got {} items".format(where, type_.name, len(value)))
-            return _slangpy.DiffPair(value[0], value[1], True)
-        if way is not None:
-            raise TypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, type_.name, type(value)))
-        return value
-    fields = _fields_of(type_)
+        name = type_.name
+
+        def pair(value):
+            if isinstance(value, DiffTensorView):
+                value = (value.value, value.grad) if value.grad is not None else value.value
+            if isinstance(value, (tuple, list)):
+                if len(value) != 2:
+                    raise ValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
+                return _slangpy.DiffPair(value[0], value[1], True)
+            if way is not None:
+                raise TypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
+            return value
+
+        return pair
+    if type_.kind.name != "struct" or type_.full_name.startswith("TensorView"):
+        return None
+    fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way) for field in type_.fields}
     if not fields:
-        return value
-    names = [field.name for field in fields]
-    if isinstance(value, dict) or hasattr(value, "_fields"):
-        found = value if isinstance(value, dict) else dict(zip(value._fields, value))
-        if sorted(found) != sorted(names):
-            raise ValueError("{}: expected the fields {} of {}, got {}".format(where, ", ".join(names), type_.name, ", ".join(map(str, found))))
-    elif isinstance(value, (tuple, list)):
-        if len(value) != len(names):
-            raise ValueError("{}: expected {} values for the fields {} of {}, got {}".format(
-                where, len(names), ", ".join(names), type_.name, len(value)))
-        found = dict(zip(names, value))
-    else:
-        raise TypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, type_.name, type(value)))
-    return {field.name: _argument(found[field.name], field.type, "{}.{}".format(where, field.name), way) for field in fields}
+        return None
+    names, label = ", ".join(fields), type_.name
 
+    def struct(value):
+        if isinstance(value, dict) or hasattr(value, "_fields"):
+            found = value if isinstance(value, dict) else dict(zip(value._fields, value))
+            if found.keys() != fields.keys():
+                raise ValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
+        elif isinstance(value, (tuple, list)):
+            if len(value) != len(fields):
+                raise ValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
+            found = dict(zip(fields, value))
+        else:
+            raise TypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
+        return {name: found[name] if convert is None else convert(found[name]) for name, convert in fields.items()}
 
-def _fields_of(type_):
-    """The fields of a struct that is passed by them."""
-    return list(type_.fields) if type_.kind.name == "struct" and not type_.full_name.startswith("TensorView") else []
+    return struct
 
 
 def _three(name, value, what):
@@ -255,11 +276,17 @@ def _three(name, value, what):
     return tuple(value)
 
 
-def _check_three(name, what, value, most):
+# CUDA's limits of a launch.
+_MOST_THREADS, _MOST_GROUPS = (1024, 1024, 64), ((1 << 31) - 1, 65535, 65535)
+
+
+def _check_three(name, what, value, most=None, product=None):
     if min(value) < 1:
         raise ValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
-    if most and value[0] * value[1] * value[2] > most:
-        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, most, value))
+    if product and value[0] * value[1] * value[2] > product:
+        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
+    if most and any(v > m for v, m in zip(value, most)):
+        raise ValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
 
 
 class TorchLaunch:
@@ -270,17 +297,15 @@ class TorchLaunch:
 
     def launchRaw(self, blockSize: tuple[int, int, int], gridSize: tuple[int, int, int]) -> None:
         """launchRaw(blockSize, gridSize): runs gridSize groups of blockSize threads."""
-        kernel = self._kernel
-        block, grid = _three(kernel._name, blockSize, "blockSize"), _three(kernel._name, gridSize, "gridSize")
         self._launched = True
-        kernel._launch(block, grid, self._arguments)
+        self._kernel._launch(blockSize, gridSize, self._arguments)
 
     def launchTotal(self, totalSize: tuple[int, int, int], blockSize: tuple[int, int, int] = (32, 8, 1)) -> None:
         """launchTotal(totalSize, blockSize=(32, 8, 1)): runs as many groups of blockSize threads as totalSize threads need."""
         name = self._kernel._name
         total, block = _three(name, totalSize, "totalSize"), _three(name, blockSize, "blockSize")
-        _check_three(name, "totalSize", total, None)
-        _check_three(name, "blockSize", block, 1024)
+        _check_three(name, "totalSize", total)
+        _check_three(name, "blockSize", block, _MOST_THREADS, 1024)
         self.launchRaw(block, tuple((t + b - 1) // b for t, b in zip(total, block)))
 
     def autoLaunch(self, totalSize: tuple[int, int, int]) -> None:

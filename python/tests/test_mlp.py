@@ -2,6 +2,7 @@
 
 Error bounds of networks: |got - expected| <= 2e-5 * m, where m is the same network's result with the absolute values of all numbers
 (sums of floats in another order are off by less), times the slopes of the activations for gradients. SPY_TEST_SIZE=soak runs all shapes."""
+import json
 import os
 import random
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+from slangpy import mlp
 
 ACTIVATIONS = {
     "NoActivation": (lambda z: z, lambda z: np.ones_like(z)),
@@ -137,3 +139,419 @@ def test_shapes(device, load, shape):
     m.f.bwds(net, at, _result=result.with_grads(grad_in=seed))
     assert is_near(net.grad.to_numpy().ravel(), 2 * dw, 2 * dw_size)
     assert np.array_equal(m.f(net, at).to_numpy(), result.to_numpy())
+
+
+# >>calls other than a backward one with one set of weights
+
+
+@pytest.fixture(scope="module")
+def small(load):
+    return load("""
+import slangpy;
+import mlp;
+[Differentiable] float[2] net(MLP<3, 2, 4, 1, SiLU, Tanh, 1> net, float x[3]) { return net.run(x); }
+[Differentiable] float[2] halves(MLP<3, 2, 4, 1, SiLU, Tanh, 1, half> net, float x[3]) { return net.run(x); }
+[Differentiable] float[2] line(MLP<3, 2> net, float x[3]) { return net.run(x); }
+[Differentiable] float off(MLP<3, 2, 4, 1, SiLU, Tanh, 1> net, float x[3], no_diff float target[2]) { return l2_loss(net.run(x), target); }
+[Differentiable] float[2] twice(MLP<3, 3> a, MLP<3, 2> b, float x[3]) { return b.run(a.run(x)); }
+struct Turn : IActivation { static float value(float z) { return z * z; } static float slope(float z) { return 2 * z; } }
+[Differentiable] float[2] own(MLP<3, 2, 4, 1, Turn> net, float x[3]) { return net.run(x); }
+
+[FromTensor] struct Affine
+{
+    DiffTensor<float, 2> m;
+    float offset;
+    [Differentiable] [NoDiffThis] float2 apply(float2 p) { return float2(m.load(0, 0) * p.x + m.load(0, 1) * p.y, m.load(1, 0) * p.x + m.load(1, 1) * p.y) + offset; }
+}
+[Differentiable] float2 affine(Affine a, float2 p) { return a.apply(p); }
+[FromTensor] struct Squares { WeightTensor<float, 2, 2> w; float sum() { return w.load(0) + 10 * w.load(1) + 100 * w.load(2) + 1000 * w.load(3); } }
+float squares(Squares s) { return s.sum(); }
+[FromTensor] struct Open { DiffTensor<float, 2> m; Tensor<float, 1> more; }
+float open(Open a) { return a.m.load(0, 0); }
+struct Loose { DiffTensor<float, 2> m; }
+float loose(Loose a) { return a.m.load(0, 0); }
+""")
+
+
+SMALL = (3, 2, 4, 1, "SiLU", "Tanh", 1, 6)
+
+
+def test_forward_mode(device, small):
+    """fwds: in the direction of the weights and of the input."""
+    rng = np.random.default_rng(3)
+    parameters, x, _ = draw(SMALL, rng)
+    along, to = rng.standard_normal(parameters.shape).astype(np.float32), rng.standard_normal(x.shape).astype(np.float32)
+    def y(t):
+        return reference(SMALL, parameters + t * along.astype(float), x + t * to.astype(float), np.zeros((6, 2)))[0]
+    got = small.net.fwds(tensor(device, parameters).with_grads(grad_in=tensor(device, along)), tensor(device, x).with_grads(grad_in=tensor(device, to)))
+    assert np.allclose(got.to_numpy().reshape(6, 2), y(0), atol=1e-6)
+    assert np.allclose(got.grad.to_numpy().reshape(6, 2), (y(1e-4) - y(-1e-4)) / 2e-4, atol=1e-4)
+
+
+def test_deterministic(device, small):
+    """The same bits in each run, in recorded calls too: sums are made of whole numbers."""
+    rng = np.random.default_rng(11)
+    parameters, _, _ = draw(SMALL, rng)
+    x, target = tensor(device, rng.standard_normal((5000, 3)).astype(np.float32)), tensor(device, rng.standard_normal((5000, 2)).astype(np.float32))
+    exact, runs = small.off.deterministic(), []
+    net = tensor(device, parameters, True)
+    for _ in range(8):
+        net.grad.clear()
+        exact.bwds(net, x, target, _result=spy.diffPair(d=1.0))
+        runs.append(net.grad.to_numpy())
+    encoder = device.create_command_encoder()
+    exact.bwds.append_to(encoder, net, x, target, _result=spy.diffPair(d=1.0))
+    recorded = encoder.finish()
+    for _ in range(2):
+        net.grad.clear()
+        device.submit_command_buffer(recorded)
+        runs.append(net.grad.to_numpy())
+    assert all(np.array_equal(runs[0], run) for run in runs)
+    other = tensor(device, parameters, True)
+    small.off.bwds(other, x, target, _result=spy.diffPair(d=1.0))
+    assert np.allclose(runs[0], other.grad.to_numpy(), rtol=1e-4, atol=1e-4) and np.abs(runs[0]).max() > 10
+    exact.bwds(net, x, target, _result=spy.diffPair(d=1.0))  # adds to what is there
+    assert np.allclose(net.grad.to_numpy(), 2 * runs[0], rtol=1e-6, atol=1e-6)
+    many = tensor(device, np.tile(np.eye(3, 2, dtype=np.float32), (50, 1, 1)), True)
+    result = small.line(many, tensor(device, np.ones((50, 3), np.float32)))
+    small.line.deterministic().bwds(many, tensor(device, np.ones((50, 3), np.float32)), _result=result.with_grads(grad_in=ones(result)))
+    assert np.array_equal(many.grad.to_numpy(), np.ones((50, 3, 2)))
+    with pytest.raises(spy.Error, match="a deterministic call adds to gradients of float, got half"):
+        small.halves.deterministic().bwds(tensor(device, parameters.astype(np.float16), True), x, _result=small.halves(tensor(device, parameters.astype(np.float16)), x).with_grads(grad_in=1))
+
+
+def test_half(device, small):
+    """Parameters of half: they are read as they are, sums are floats, gradients are rounded to half."""
+    rng = np.random.default_rng(4)
+    parameters, x, dy = draw(SMALL, rng)
+    parameters = parameters.astype(np.float16)
+    y, _, _, _, dw, _ = reference(SMALL, parameters.astype(float), x.astype(float), dy.astype(float))
+    net = tensor(device, parameters, True)
+    result = small.halves(net, tensor(device, x))
+    assert np.allclose(result.to_numpy().reshape(y.shape), y, atol=1e-5)
+    seed = spy.Tensor.empty_like(result)
+    seed.copy_from_numpy(dy)
+    small.halves.bwds(net, tensor(device, x), _result=result.with_grads(grad_in=seed))
+    assert np.allclose(net.grad.to_numpy(), dw, rtol=1e-2, atol=1e-2 * np.abs(dw).max())
+
+
+def test_many_networks(device, small):
+    """Weights with one dimension more: each element of the call has a network of its own, with gradients of its own."""
+    rng = np.random.default_rng(5)
+    w, x, dy = rng.standard_normal((50, 3, 2)).astype(np.float32), rng.standard_normal((50, 3)).astype(np.float32), rng.standard_normal((50, 2)).astype(np.float32)
+    net = tensor(device, w, True)
+    result = small.line(net, tensor(device, x))
+    assert np.allclose(result.to_numpy().reshape(50, 2), np.einsum("nio,ni->no", w, x), atol=1e-5)
+    seed = spy.Tensor.empty_like(result)
+    seed.copy_from_numpy(dy)
+    small.line.bwds(net, tensor(device, x), _result=result.with_grads(grad_in=seed))
+    assert np.allclose(net.grad.to_numpy(), np.einsum("ni,no->nio", x, dy), atol=1e-5)
+
+
+def test_two_networks_and_own_activation(device, small):
+    rng = np.random.default_rng(6)
+    a, b, x = (rng.standard_normal(s).astype(np.float32) for s in ((3, 3), (3, 2), (9, 3)))
+    nets = tensor(device, a, True), tensor(device, b, True)
+    result = small.twice(*nets, tensor(device, x))
+    assert np.allclose(result.to_numpy().reshape(9, 2), x @ a @ b, atol=1e-5)
+    small.twice.bwds(*nets, tensor(device, x), _result=result.with_grads(grad_in=ones(result)))
+    assert np.allclose(nets[0].grad.to_numpy(), x.T @ np.ones((9, 2)) @ b.T, atol=1e-4)
+    assert np.allclose(nets[1].grad.to_numpy(), (x @ a).T @ np.ones((9, 2)), atol=1e-4)
+    own = rng.standard_normal(3 * 4 + 4 * 2).astype(np.float32)
+    got = small.own(tensor(device, own), tensor(device, x)).to_numpy().reshape(9, 2)
+    assert np.allclose(got, (x @ own[:12].reshape(3, 4)) ** 2 @ own[12:].reshape(4, 2), atol=1e-4)
+
+
+def ones(result):
+    seed = spy.Tensor.empty_like(result)
+    seed.copy_from_numpy(np.ones(result.to_numpy().shape, np.float32))
+    return seed
+
+
+def test_structs_of_users(device, small):
+    """[FromTensor]: a tensor becomes the first field, with its gradients; other fields are zero; without the attribute nothing changes."""
+    m, p = np.array([[1, 2], [3, 4]], np.float32), np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+    a = tensor(device, m, True)
+    result = small.affine(a, tensor(device, p))
+    assert np.allclose(result.to_numpy(), p @ m.T)
+    small.affine.bwds(a, tensor(device, p), _result=result.with_grads(grad_in=ones(result)))
+    assert np.allclose(a.grad.to_numpy(), np.ones((3, 2)).T @ p)
+    assert small.squares(tensor(device, m)) == 4321
+    assert small.loose({"m": tensor(device, m)}) == 1
+    with pytest.raises(spy.Error, match="'a': expected the fields of Open, got a tensor, which leaves 'more' open"):
+        small.open(tensor(device, m))
+    with pytest.raises(spy.Error, match="'a': expected Loose, got float tensor"):
+        small.loose(tensor(device, m))
+
+
+# >>encodings and losses
+
+ENCODINGS = """
+import mlp;
+[Differentiable] float[12] frequency(float x[3]) { return FrequencyEncoding<3, 2>.run(x); }
+[Differentiable] float[12] blob(float x[3]) { return OneBlobEncoding<3, 4>.run(x); }
+[Differentiable] float[16] harmonics(float3 d) { return spherical_harmonics(d); }
+[Differentiable] float[6] grid(HashGrid<2, 3, 2, 64, 4, 20> g, float x[2]) { return g.run(x); }
+[Differentiable] float l1(float y[3], no_diff float t[3]) { return l1_loss(y, t); }
+[Differentiable] float l2(float y[3], no_diff float t[3]) { return l2_loss(y, t); }
+[Differentiable] float relative(float y[3], no_diff float t[3]) { return relative_l2_loss(y, t); }
+[Differentiable] float huber(float y[3], no_diff float t[3]) { return huber_loss(y, t); }
+"""
+
+
+def slopes(f, x, dy, step=1e-6):
+    """Central differences of a numpy function, weighed with dy."""
+    g = np.zeros_like(x)
+    for i in range(x.shape[1]):
+        e = np.zeros_like(x)
+        e[:, i] = step
+        g[:, i] = ((f(x + e) - f(x - e)) * dy).reshape(len(x), -1).sum(1) / (2 * step)
+    return g
+
+
+def frequency(x):
+    angles = x[:, :, None] * np.pi * 2.0 ** np.arange(2)
+    return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(x), -1)
+
+
+def blob(x):
+    return np.exp(-0.5 * ((x[:, :, None] - (np.arange(4) + 0.5) / 4) * 4) ** 2).reshape(len(x), -1)
+
+
+def harmonics(d):
+    """By Legendre's polynomials of cos(theta) and powers of x + iy, another way than the library's."""
+    from math import factorial, pi, sqrt
+    x, y, z = d.T
+    legendre = {(0, 0): 1 + 0 * z, (1, 0): z, (1, 1): -1 + 0 * z, (2, 0): (3 * z * z - 1) / 2, (2, 1): -3 * z, (2, 2): 3 + 0 * z,
+                (3, 0): (5 * z ** 3 - 3 * z) / 2, (3, 1): -1.5 * (5 * z * z - 1), (3, 2): 15 * z, (3, 3): -15 + 0 * z}
+    columns = []
+    for l in range(4):
+        for m in range(-l, l + 1):
+            k = sqrt((2 * l + 1) / (4 * pi) * factorial(l - abs(m)) / factorial(l + abs(m))) * (sqrt(2) if m else 1)
+            around = (x + 1j * y) ** abs(m)
+            columns.append(k * legendre[l, abs(m)] * (around.imag if m < 0 else around.real))
+    return np.stack(columns, 1)
+
+
+def grid(x, table):
+    """table: (3, 64, 2)."""
+    columns = []
+    for level, cells in enumerate((4, 8, 20)):
+        place = np.clip(x, 0, 1) * cells
+        cell = np.minimum(np.floor(place), cells - 1)
+        part = place - cell
+        total = 0
+        for c in range(4):
+            up = np.array([c & 1, c >> 1])
+            corner = (cell + up).astype(np.uint64)
+            weight = np.prod(np.where(up, part, 1 - part), 1)
+            if (cells + 1) ** 2 <= 64:
+                at = corner[:, 1] * np.uint64(cells + 1) + corner[:, 0]
+            else:
+                at = (corner[:, 0] ^ (corner[:, 1] * np.uint64(2654435761) & np.uint64(0xFFFFFFFF))) % np.uint64(64)
+            total = total + weight[:, None] * table[level, at.astype(int)]
+        columns.append(total)
+    return np.concatenate(columns, 1)
+
+
+@pytest.fixture(scope="module")
+def encodings(load):
+    return load(ENCODINGS)
+
+
+@pytest.mark.parametrize("name, f", [("frequency", frequency), ("blob", blob), ("harmonics", harmonics)])
+def test_encodings(device, encodings, name, f):
+    rng = np.random.default_rng(7)
+    x = rng.uniform(0.02, 0.98, (40, 3)).astype(np.float32)
+    if name == "harmonics":
+        x = (x - 0.5) / np.linalg.norm(x - 0.5, axis=1, keepdims=True)
+    at = tensor(device, x, True)
+    result = getattr(encodings, name)(at)
+    y = f(x.astype(float))
+    assert np.allclose(result.to_numpy().reshape(y.shape), y, atol=3e-6)
+    getattr(encodings, name).bwds(at, _result=result.with_grads(grad_in=ones(result)))
+    if name != "harmonics":  # whose slopes depend on how the polynomials go on beside the sphere
+        assert np.allclose(at.grad.to_numpy(), slopes(f, x.astype(float), 1), atol=1e-3)
+    else:  # along the sphere they do not
+        side = np.cross(x, rng.standard_normal(x.shape))
+        ends = [f(p / np.linalg.norm(p, axis=1, keepdims=True)) for p in (x + 1e-5 * side, x - 1e-5 * side)]
+        to = (ends[0] - ends[1]).sum(1) / 2e-5
+        assert np.allclose((at.grad.to_numpy() * side).sum(1), to, atol=1e-2)
+
+
+def test_grid(device, encodings):
+    rng = np.random.default_rng(8)
+    table, x = rng.standard_normal((3, 64, 2)).astype(np.float32), rng.uniform(0.001, 0.999, (60, 2)).astype(np.float32)
+    inside = np.all([np.abs(x * n - np.round(x * n)).min(1) > 1e-3 for n in (4, 8, 20)], 0)  # away from edges, where slopes jump
+    x, learnt = x[inside], tensor(device, table.ravel(), True)
+    at = tensor(device, x, True)
+    result = encodings.grid(learnt, at)
+    y = grid(x.astype(float), table.astype(float))
+    assert np.allclose(result.to_numpy().reshape(y.shape), y, atol=1e-4)
+    encodings.grid.bwds(learnt, at, _result=result.with_grads(grad_in=ones(result)))
+    assert np.allclose(at.grad.to_numpy(), slopes(lambda x: grid(x, table.astype(float)), x.astype(float), 1), atol=1e-2)
+    expected = np.zeros(table.size)
+    for i in range(table.size):
+        e = np.zeros(table.size)
+        e[i] = 1
+        expected[i] = grid(x.astype(float), e.reshape(table.shape)).sum()
+    assert np.allclose(learnt.grad.to_numpy(), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name, f", [
+    ("l1", lambda y, t: np.abs(y - t)), ("l2", lambda y, t: (y - t) ** 2),
+    ("relative", lambda y, t: (y - t) ** 2 / (y ** 2 + 0.01)), ("huber", lambda y, t: np.where(np.abs(y - t) < 1, 0.5 * (y - t) ** 2, np.abs(y - t) - 0.5))])
+def test_losses(device, encodings, name, f):
+    rng = np.random.default_rng(9)
+    y, t = rng.standard_normal((50, 3)).astype(np.float32), 2 * rng.standard_normal((50, 3)).astype(np.float32)
+    at = tensor(device, y, True)
+    got = getattr(encodings, name)(at, tensor(device, t)).to_numpy()
+    assert np.allclose(got, f(y.astype(float), t).mean(1), rtol=1e-5)
+    getattr(encodings, name).bwds(at, tensor(device, t), _result=spy.diffPair(d=1.0))
+    held = y.astype(float)
+    def loss(v):  # relative_l2_loss divides by a constant
+        return ((v - t) ** 2 / (held ** 2 + 0.01) if name == "relative" else f(v, t)).mean(1)
+    assert np.allclose(at.grad.to_numpy(), slopes(loss, held, 1), rtol=1e-3, atol=1e-4)
+
+
+# >>training
+
+
+def test_adam_and_sgd(device, small):
+    """Against the same steps in numpy, with gradients of numpy's."""
+    rng = np.random.default_rng(10)
+    first, x, target = draw(SMALL, rng)
+    for make in (mlp.Adam, mlp.SGD):
+        net = tensor(device, first, True)
+        opt, p, mean, square = make(net, 0.01), first.astype(float), 0, 0
+        for t in range(1, 6):
+            small.off.bwds(net, tensor(device, x), tensor(device, target), _result=spy.diffPair(d=1.0))
+            opt.step()
+            y = reference(SMALL, p, x.astype(float), np.zeros((6, 2)))[0]
+            g = reference(SMALL, p, x.astype(float), y - target)[4]
+            mean, square = 0.9 * mean + 0.1 * g, 0.999 * square + 0.001 * g * g
+            p = p - 0.01 * (mean / (1 - 0.9 ** t) / (np.sqrt(square / (1 - 0.999 ** t)) + 1e-8) if make is mlp.Adam else g)
+        assert opt.steps == 5
+        assert np.allclose(net.to_numpy(), p, atol=1e-4)
+        assert not net.grad.to_numpy().any()
+        opt.check()
+
+
+def test_recorded(device, small):
+    """A recorded step is replayed; it follows the optimiser's rate, and its number of steps."""
+    net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True)
+    opt = mlp.Adam(net, 0.01)
+    x, target = tensor(device, np.ones((5, 3), np.float32)), tensor(device, np.full((5, 2), 0.3, np.float32))
+    encoder = device.create_command_encoder()
+    small.off.bwds.append_to(encoder, net, x, target, _result=spy.diffPair(d=0.2))
+    opt.step(encoder)
+    steps = encoder.finish()
+    before = small.off(net, x, target).to_numpy().mean()
+    for _ in range(50):
+        device.submit_command_buffer(steps)
+    assert opt.steps == 50 and small.off(net, x, target).to_numpy().mean() < 0.1 * before
+    held = net.parameters.to_numpy()
+    opt.rate = 0
+    device.submit_command_buffer(steps)
+    assert opt.rate == 0 and np.array_equal(net.parameters.to_numpy(), held)
+    opt.steps = 7
+    device.submit_command_buffer(steps)
+    assert opt.steps == 8
+
+
+@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), -float("inf")])
+def test_not_finite(device, small, wrong):
+    """A loss that is no number: the step is named, the parameters stay as they were, and training can go on."""
+    net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True)
+    opt = mlp.Adam(net)
+    x, target = tensor(device, np.ones((5, 3), np.float32)), tensor(device, np.full((5, 2), 0.3, np.float32))
+    for seed in (0.2, 0.2, wrong, 0.2):
+        small.off.bwds(net, x, target, _result=spy.diffPair(d=seed))
+        opt.step()
+        if seed == 0.2 and opt.steps == 2:
+            held = net.parameters.to_numpy()
+    with pytest.raises(spy.Error, match="Adam.check: step 3 had gradients that are not finite; the parameters are those of step 2"):
+        opt.check()
+    assert np.array_equal(net.parameters.to_numpy(), held)
+    small.off.bwds(net, x, target, _result=spy.diffPair(d=0.2))
+    opt.step()
+    opt.check()
+    assert opt.steps == 3 and not np.array_equal(net.parameters.to_numpy(), held)
+
+
+@pytest.mark.parametrize("activation, bound", [("ReLU", lambda r, c: np.sqrt(6 / r)), ("Tanh", lambda r, c: np.sqrt(6 / (r + c)))])
+def test_first_weights(device, activation, bound):
+    net = mlp.Network(device, 30, 20, 40, 2, activation, bias=True, seed=5)
+    for name, view in net.views().items():
+        v = view.to_numpy()
+        if name.endswith("bias"):
+            assert not v.any()
+        else:
+            b = bound(*v.shape)
+            assert np.abs(v).max() <= b and np.abs(v).max() > 0.95 * b and abs(v.mean()) < 0.1 * b
+            assert abs(v.std() / b - 1 / np.sqrt(3)) < 0.05
+    assert np.array_equal(net.parameters.to_numpy(), mlp.Network(device, 30, 20, 40, 2, activation, bias=True, seed=5).parameters.to_numpy())
+    assert not np.array_equal(net.parameters.to_numpy(), mlp.Network(device, 30, 20, 40, 2, activation, bias=True, seed=6).parameters.to_numpy())
+    assert not mlp.Network(device, 3, 2, init=None).parameters.to_numpy().any()
+
+
+# >>checkpoints
+
+
+def test_checkpoint(device, tmp_path):
+    """What is saved can be read by this, and by whoever knows safetensors' layout."""
+    net, other = (mlp.Network(device, 3, 2, 4, 1, bias=True, seed=s) for s in (1, 2))
+    path = tmp_path / "net.safetensors"
+    net.save(path)
+    other.load(path)
+    assert np.array_equal(net.parameters.to_numpy(), other.parameters.to_numpy())
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:8 + size])
+    assert head["__metadata__"] == {"slangpy.mlp": net.slang_type} and (8 + size) % 8 == 0
+    begin, end = head["layers.0.weight"]["data_offsets"]
+    assert np.array_equal(np.frombuffer(data[8 + size + begin:8 + size + end], "<f4").reshape(3, 4), net.views()["layers.0.weight"].to_numpy())
+    held = other.parameters.to_numpy()
+    for cut in (0, 4, 8, 50, size + 8, len(data) - 1):
+        path.write_bytes(data[:cut])
+        with pytest.raises(spy.Error, match="net.safetensors': expected a file in safetensors' layout, got"):
+            other.load(path)
+    path.write_bytes(data[:8] + b"x" * (len(data) - 8))
+    with pytest.raises(spy.Error, match="a head that is none"):
+        other.load(path)
+    path.write_bytes(data)
+    for wrong, match in ((mlp.Network(device, 3, 2, 5, 1, bias=True), r"'layers.0.weight' as float32 \(3, 5\), got float32 \(3, 4\)"),
+                         (mlp.Network(device, 3, 2, 4, 2, bias=True), r"'layers.1.weight' as float32 \(4, 4\), got float32 \(4, 2\)"),
+                         (mlp.Network(device, 3, 2, 4, 1), "it also holds 'layers.0.bias'"),
+                         (mlp.Network(device, 3, 2, 4, 1, bias=True, dtype="half"), "as float16")):
+        before = wrong.parameters.to_numpy()
+        with pytest.raises(spy.Error, match=match):
+            wrong.load(path)
+        assert np.array_equal(wrong.parameters.to_numpy(), before)
+    assert np.array_equal(other.parameters.to_numpy(), held)
+    arrays = {"a": np.arange(6, dtype=np.int16).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 2))}
+    mlp.save_tensors(path, arrays)
+    got = mlp.load_tensors(path)
+    assert all(got[k].dtype == v.dtype and got[k].shape == v.shape and np.array_equal(got[k], v) for k, v in arrays.items())
+
+
+# >>bad input
+
+
+def test_bad_input(device, small):
+    x = tensor(device, np.zeros((4, 3), np.float32))
+    w = tensor(device, np.zeros((3, 2), np.float32))
+    for wrong, match in ((np.zeros((2, 2)), "dimension 0 must be 3, got shape"), (np.zeros((3, 3)), "dimension 1 must be 2, got shape"),
+                         (np.zeros(6), "got float tensor"), (np.zeros((3, 2), np.float16), "expected WeightTensor<float, 3, 2>, got half tensor")):
+        with pytest.raises(spy.Error, match=match):
+            small.line(tensor(device, wrong if wrong.dtype == np.float16 else wrong.astype(np.float32)), x)
+    with pytest.raises(spy.Error, match="its elements must lie next to each other"):
+        small.line(tensor(device, np.zeros((3, 4), np.float32))[:, 1:3], x)
+    assert small.line(w, tensor(device, np.zeros((0, 3), np.float32))).shape[0] == 0  # batch 0
+    for args in ((0, 2), (3, 0), (3, 2, 0, 1), (3, 2, 4, -1), (3, 2.5)):
+        with pytest.raises(ValueError, match="Network: '"):
+            mlp.Network(device, *args)
+    with pytest.raises(ValueError, match="'dtype': expected 'float' or 'half', got 'double'"):
+        mlp.Network(device, 3, 2, dtype="double")
+    with pytest.raises(ValueError, match="Adam: 'parameters': expected a Network or tensors with gradients, got one without"):
+        mlp.Adam(w)

@@ -13,13 +13,14 @@ from conftest import TOP
 from test_cuda_context import fake  # noqa: F401
 
 EMULATED = """
-import os, tempfile
+import contextlib, tempfile
 state.capability = 90
 sys.path.insert(0, %r)
 import batch_engine, emulated
 folder = tempfile.TemporaryDirectory()
 batch_engine.CASES = %%r
-bad = emulated.main(folder.name, 0, 99)
+with contextlib.redirect_stdout(sys.stderr):
+    bad = emulated.main(folder.name, 0, 99, %%r)
 assert bad == 0 and batch_engine.lines == %%d, batch_engine.lines
 """ % os.path.join(TOP, "tests/mlp")
 
@@ -30,9 +31,14 @@ assert bad == 0 and batch_engine.lines == %%d, batch_engine.lines
     (128, 2, 40, 5, 150, {"bias": True, "dtype": "float", "loss": "relative_l2"}), (128, 3, 128, 8, 129, {"input_gradient": True})])
 def test_numbers(fake, case):  # noqa: F811
     """N3: forward and gradients of both engines against float64, layer by layer, the same bits in each run, nothing beyond the ends."""
-    width = case[0]
-    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[width]  # wgmma trains from width 64 on, mma up to 64
-    fake((EMULATED % ([case], lines)).replace("bad = emulated.main", "with __import__('contextlib').redirect_stdout(sys.stderr):\n    bad = emulated.main"))
+    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[case[0]]  # wgmma trains from width 64 on, mma up to 64
+    fake(EMULATED % ([case], (), lines))
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+def test_steps(fake):  # noqa: F811
+    """N4: three steps of Adam against numpy; a loss that is not finite changes no parameter."""
+    fake(EMULATED % ([], (("wgmma", 64), ("mma", 32)), 4))
 
 
 def test_compiled(fake):  # noqa: F811
@@ -91,6 +97,11 @@ raises(ValueError, "argument 'targets': expected shape (10, 3), got (10, 32)", n
 raises(ValueError, "argument 'dx': expected none without input_gradient=True", net.gradient, x, t, x)
 raises(ValueError, "argument 'optimizer': expected 'adam' or 'sgd', got 'lion'", net.step, x, t, optimizer="lion")
 raises(spy.Error, "'x': expected float*", net.forward, spy.Tensor.zeros(d, (10, 32), "half"))
+wide = spy.Tensor.zeros(d, (10, 64), "float")
+raises(ValueError, "BatchNetwork.forward: argument 'x': expected rows without gaps, got a view with strides", net.forward, wide[:, 0:32])
+raises(ValueError, "argument 'y': expected shape (10, 3), got (9, 3)", net.forward, x, t[0:9])
+raises(ValueError, "argument 'x': expected memory at a multiple of 16 bytes, got address", BatchNetwork(d, 31, 3, 32, dtype="float").forward,
+       spy.Tensor.zeros(d, (10, 31), "float")[1:])
 deep = BatchNetwork(d, 32, 3, 128, 4)
 raises(ValueError, "one that none does: wgmma: its depth is 4; wgmma trains 2 or 3 hidden layers of width 128; mma: mma has no training kernel of width 128",
        deep.step, spy.Tensor.zeros(d, (10, 32), "half"), spy.Tensor.zeros(d, (10, 3), "half"))

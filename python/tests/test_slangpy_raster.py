@@ -949,5 +949,3 @@ def test_wrong_one_call_draws_raise(device, m):
             m.draw(*arguments, **{"target": target, **good, **keywords})
     with pytest.raises(Exception, match="color"):
         m.draw("vertex_main", "fragment_main", {"position": CORNERS}, target=target)
-    with pytest.raises(NotImplementedError):
-        m.draw.bwds

@@ -101,3 +101,62 @@ assert len(told) == 1 and "never launched" in str(told[0].message)
 raises(AttributeError, "has no kernel, [TorchEntryPoint] function or struct 'thrice'", lambda: m.thrice)
 raises(FileNotFoundError, "there is no file", spy.loadModule, "nowhere.slang", device=d)
 """)
+
+
+def test_bad_arguments_are_named(kernels):
+    """Tensors elsewhere, of another type or rank, gradients that do not fit, kernels without a derivative, too many threads: nothing is
+    launched."""
+    kernels("""
+import numpy as np
+run = lambda launch: launch.launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+ints, doubles = Fast((8,), dtype=(0, 32, 1)), Fast((8,), dtype=(2, 64, 1))
+for error, words, make in (
+        (ValueError, "twice: argument 'input': expected an array in the memory of cuda:0", lambda: m.twice(input=Fast((8,), device=1), output=b)),
+        (TypeError, "'input': expected TensorView<float>, got float host array (8,)", lambda: m.twice(input=Fast((8,), kind=1), output=b)),
+        (TypeError, "'output': expected TensorView<float>, got float host array (8,)", lambda: m.twice(input=a, output=np.zeros(8, np.float32))),
+        (TypeError, "'input': expected TensorView<float>, got double tensor (8,)", lambda: m.twice(input=doubles, output=b)),
+        (TypeError, "'input': expected TensorView<float>, got int tensor (8,)", lambda: m.twice(input=ints, output=b)),
+        (ValueError, "'input': TensorView<float> has at most 5 dimensions", lambda: m.twice(input=Fast((1,) * 6), output=b)),
+        (TypeError, "'input': expected TensorView<float>, got int number", lambda: m.twice(input=5, output=b)),
+        (TypeError, "argument 'input': Unsupported type <class 'NoneType'>", lambda: m.twice(input=None, output=b)),
+        (ValueError, "square.bwd: 'input': expected a gradient of the value's shape (8,), got (7,)", lambda: m.square.bwd(input=(a, Fast((7,))), output=(c, e))),
+        (ValueError, "square.bwd: 'input': its gradient has another element type", lambda: m.square.bwd(input=(a, doubles), output=(c, e))),
+        (ValueError, "square.bwd: argument 'input': the DiffPair has no gradient", lambda: m.square.bwd(input=(a, None), output=(c, e))),
+        (ValueError, "square.bwd: argument 'input': expected (value, gradient) for DiffTensorView, got 3 items", lambda: m.square.bwd(input=(a, b, c), output=(c, e))),
+        (AttributeError, "twice has no bwd: the kernel is not [Differentiable]", lambda: m.twice.bwd(input=a, output=b)),
+        (AttributeError, "square.fwd has no derivative of its own", lambda: m.square.fwd.bwd),
+        (TypeError, "'mesh.indices': expected TensorView<int>, got float tensor (8,)", lambda: m.process(mesh=(a, a), by=1.0)),
+        (TypeError, "process: argument 'by': Unsupported type <class 'str'>; expected float", lambda: m.process(mesh=(a, ints), by="x"))):
+    raises(error, words, lambda: run(make()))
+launch = m.twice(input=a, output=b)
+for words, block, grid in (
+        ("gridSize: expected at most (2147483647, 65535, 65535), got (1, 70000, 1)", (8, 1, 1), (1, 70000, 1)),
+        ("gridSize: expected at most", (1, 1, 1), (1 << 31, 1, 1)), ("blockSize: expected at most (1024, 1024, 64), got (1, 1, 128)", (1, 1, 128), (1, 1, 1)),
+        ("blockSize: expected numbers above 0, got (-1, 1, 1)", (-1, 1, 1), (1, 1, 1)), ("gridSize: expected a tuple of 3 ints", (1, 1, 1), (1, 1)),
+        ("blockSize: expected a tuple of 3 ints", (1.0, 1, 1), (1, 1, 1))):
+    raises(ValueError, "twice: " + words, launch.launchRaw, blockSize=block, gridSize=grid)
+raises(ValueError, "twice: totalSize: expected numbers above 0", launch.launchTotal, totalSize=(0, 1, 1))
+assert not blocks
+launch.launchRaw(blockSize=(1024, 1, 1), gridSize=(70000, 1, 1))  # the same launch, mended
+run(m.twice(input=Fast((0,)), output=b))
+run(m.twice(input=Fast((2, 4)), output=b))
+assert len(blocks) == 3
+""")
+
+
+def test_a_launch_keeps_its_tensors(kernels):
+    """An argument that nobody else holds lives until the launch."""
+    kernels("""
+import weakref
+kept = Fast((8,), at=4096)
+gone = weakref.ref(kept)
+launch = m.twice(input=kept, output=b)
+del kept
+gc.collect()
+assert gone() is not None
+launch.launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+assert places(blocks.pop()) == [512, 4096]
+del launch
+gc.collect()
+assert gone() is None
+""")

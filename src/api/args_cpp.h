@@ -5,6 +5,7 @@
 #ifndef SPY_API_ARGS_CPP_H
 #define SPY_API_ARGS_CPP_H
 
+#include "api/fuse.h"
 #include "api/gradient.h"
 #include "api/list.h"
 #include "api/raster.h"
@@ -49,6 +50,21 @@ template <class List>
 inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
                                                                        List &&parameters) {
     return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_call(spy_fusion *fusion, spy_function *function,
+                                                                   List &&args) {
+    return spy_fuse_call(fusion, function, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_make(spy_fusion *fusion, const char *type,
+                                                                   List &&args) {
+    return spy_fuse_make(fusion, type, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_node>::type spy_fuse_op(spy_fusion *fusion, const char *op,
+                                                                 List &&args) {
+    return spy_fuse_op(fusion, op, spyi_args_now(static_cast<List &&>(args)));
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,

@@ -42,9 +42,9 @@ typedef enum spy_fuse_backward {
     SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
 } spy_fuse_backward;
 
-// What spy_fuse_begin() needs to know; all zero is a function `fused` whose backward calls choose by themselves.
+// Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name;    // name of the function, an identifier; NULL: "fused"
+    const char *name; // name of the function, an identifier; NULL: "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
@@ -113,7 +113,8 @@ typedef enum spy_fuse_reduction {
 // groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
 // spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
 // called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
-SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value);
+SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
+                                   spy_arg value);
 
 // Ends the graph, which is gone afterwards. Returns the function; NULL on failure, with an error that names
 // the graph. spy_function_module() is a module of its own, which the caller releases. The module's text is

@@ -221,9 +221,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")        `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))   `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -288,8 +288,18 @@
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))      (4, 3): every a with every b
 //     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//
+// spy_vdim(arg, n) names the dimensions 0 to n - 1. Around a struct, or a value with its gradient, a map is
+// that of each part that is run over and has none of its own. spy_vcast(arg, type) says the type instead,
+// from which the map follows.
+//
+// spy_declare says maps and types once, for all calls of the function that it returns:
+//
+//     spy_function *outer = spy_declare(add, SPY_ARGS(spy_vdim(spy_arg_any("a"), 1),
+//                                                     spy_vmap(spy_arg_any("b"), SPY_DIMS(1))));
+//     spy_call(outer, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b), ...));
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -366,8 +376,13 @@
 //
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
 //
+// A draw has gradients, too: spy_draw_backward() in raster.h.
+//
 // Textures with gradients (spy_texture_desc.with_grad, spy_texture_grad) are sampled and loaded by functions of
 // Texture2D<T> and SamplerState, or of DiffTexture2D<T> and DiffSamplerState: texture.h says more.
+//
+// spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
+// element with the largest error.
 //
 // Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
 // then by float atomics, or a second dispatch where the device or the type has none. Their order, and so

@@ -44,6 +44,14 @@
 #define SPYI_ASSERT(x) assert(x)
 #endif
 
+// SLANGPY_NO_COMPILER leaves out all that drives the Slang compiler, for programs that run from a pack. It is a constant in
+// the places that lead there: what they alone call, the C compiler drops.
+#ifdef SLANGPY_NO_COMPILER
+#define SPYI_HAS_COMPILER 0
+#else
+#define SPYI_HAS_COMPILER 1
+#endif
+
 // >>atomics: 32-bit and pointer-free, so that C, C++ and MSVC share them
 typedef struct spyi_atomic {
     volatile int32_t value;

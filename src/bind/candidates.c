@@ -446,8 +446,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
         if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
-            bound->combine =
-                fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
+            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);

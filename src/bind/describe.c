@@ -512,8 +512,9 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
     if (function->reduces) { // its calls are those of other functions of its module
-        spyi_text_add(error, "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
-                             "and spy_time_call() make");
+        spyi_text_add(error,
+                      "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
+                      "and spy_time_call() make");
         return SPY_ERROR_UNSUPPORTED;
     }
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;

@@ -280,6 +280,12 @@ SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *t
                              const char *path, bool in, bool out, int32_t *node_out) {
     int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t f = 1; f < type->field_count; f++)
+        if (!spyi_may_be_zero(type->fields[f].type))
+            return spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': expected the fields of %s, got a tensor, which leaves '%s' open: %s cannot be zero",
+                path, type->display, type->fields[f].name, type->fields[f].type->display);
     if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
         return false;
     *node_out = node;

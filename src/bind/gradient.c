@@ -139,7 +139,8 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
-    leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
+    leaf->exact = (leaf->traits & SPYI_TRAIT_EXACT) && given[SPYI_GRAD_OUT] && backward &&
+                  a->values->options->deterministic;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -154,7 +155,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
             return false;
     }
     if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && !v->texel &&
-        a->values->options->deterministic)
+        a->values->options->deterministic && !a->bound.leaves[number].exact)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the function itself adds to its gradient, in no order: such a call is not "
                        "deterministic; give it as %s by element, or without a gradient",

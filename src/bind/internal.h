@@ -63,7 +63,7 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
-// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others become zero.
 SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \

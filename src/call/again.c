@@ -188,6 +188,52 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
+// Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
+// numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
+// call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+    spyi_plan *plan = function->recent[0];
+    spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
+    const spyi_again *again = launch ? launch->again : NULL;
+    if (!again || plan->launch != launch || again->variant != launch->repeatable ||
+        args.count != again->count || !again->direct_uses || !args.items)
+        return false;
+    spy_device *device = function->object.device;
+    spyi_use *use = again->direct_uses;
+    bool moved = false; // a use is not that of the last call
+    for (uint32_t k = 0; k < again->count; k++) {
+        const spyi_again_item *a = &again->items[k];
+        const spy_arg *arg = &args.items[k];
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+            arg->_map_count)
+            return false;
+        if (arg->name ? !spyi_again_named(arg, a->name) : a->name[0]) return false;
+        if (a->op != SPYI_AGAIN_TENSOR) {
+            if (!spyi_again_other(plan, a, arg)) return false;
+            continue;
+        }
+        const spy_tensor *t = arg->value.tensor;
+        if (!spyi_again_is_tensor(device, a, t)) return false;
+        if (again->direct_serials[k] != t->serial || launch->leaves[a->leaf].serial != t->serial) {
+            again->direct_serials[k] = 0; // no tensor's
+            if (!spyi_again_tensor(launch, a, t, use)) return false;
+            again->direct_serials[k] = t->serial;
+            moved = true;
+        }
+        use++;
+    }
+    uint32_t use_count = (uint32_t)(use - again->direct_uses);
+    if (moved && !spyi_again_apart(again->direct_uses, use_count)) {
+        memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
+        return false;
+    }
+    *status = spyi_again_dispatch(plan, again->direct_uses, use_count, error);
+    if (*status == SPY_OK) device->stats.calls++;
+    spyi_lru_touch(device->cache, plan);
+    device->stats.plan_hits++;
+    return true;
+}
+
 // Returns whether a call with these options may repeat calls of the plan.
 static bool spyi_options_repeat(const spyi_plan *plan, const spy_call_options *options) {
     if (!plan->repeated_options) return !options || spyi_options_are_plain(options);

@@ -129,6 +129,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
+    size += items * (sizeof(spyi_use) + sizeof(uint64_t)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
     if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
@@ -140,6 +141,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     at += packs * sizeof *places;
     again->sums = (spyi_again_sum *)(void *)at;
     at += packs * sizeof *again->sums;
+    again->direct_uses = (spyi_use *)(void *)at;
+    at += items * sizeof *again->direct_uses;
+    again->direct_serials = (uint64_t *)(void *)at;
+    at += items * sizeof *again->direct_serials;
     again->count = again->item_count = values->count;
     again->step_count = step_count;
     again->variant = steps[0].variant;
@@ -176,7 +181,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
         if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
+        if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
+            again->direct_uses = NULL;
     }
+    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
     return again;
 }
 

@@ -88,15 +88,23 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
         spyi_leave(device);
         return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
     }
+    if (function->declared && !options && !timed) {
+        spyi_text error = { NULL, 0, 0 };
+        if (SPYI_LIKELY(spyi_call_direct(function, args, &status, &error))) {
+            if (status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
+            spyi_leave(device);
+            return status;
+        }
+    }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, options, status, public_name);
+    return spyi_sums_finish(device, summed, count, options, status, public_name);
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {

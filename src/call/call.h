@@ -43,6 +43,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
 // Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
+// Does the same for a declared function's last call, faster and for fewer calls; see again.c.
+SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
@@ -62,12 +64,12 @@ typedef struct spyi_fused_table {
 } spyi_fused_table;
 
 // sums.c
-// Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
-// reference each; returns their number. The caller has entered the device.
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures);
-// Adds the sums to the textures' gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and
-// releases the textures. The caller has left the device. Returns `status`, or that of the first call that failed.
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+// Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
+// their number. The caller has entered the device.
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed);
+// Adds the sums to the gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and releases the
+// tensors. The caller has left the device. Returns `status`, or that of the first call that failed.
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name);
 
 #endif // SPYI_CALL_CALL_H

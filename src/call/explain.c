@@ -47,7 +47,8 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
     bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
-        spyi_text_add(out, ", nothing was stored for it: what it needs of the function's values it computes again");
+        spyi_text_add(
+            out, ", nothing was stored for it: what it needs of the function's values it computes again");
     spyi_text_add(out, "\n");
 }
 
@@ -74,7 +75,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
     spyi_explain_cost(plan, traffic, out);
     const spyi_fused *fused = plan->function->module->fused;
-    if (fused) spyi_text_add(out, "\n%s\n", spyi_text_str(&fused->text));
+    spyi_text_add(out, "\n");
+    if (fused) spyi_text_add(out, "%s\n", spyi_text_str(&fused->text));
     spyi_emitted emitted;
     if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
                   &launch->key, &emitted, out) == SPY_OK) {

@@ -171,9 +171,10 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
-           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
-           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic && !b->combine &&
+           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
+           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
+           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {

@@ -166,8 +166,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
         spyi_leave(device);
         return status;
     }
-    spy_texture *textures[SPYI_MOST_SUMMED];
-    uint32_t count = spyi_sums_take(device, textures);
+    spyi_summed summed[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, summed);
     spyi_leave(device);
-    return spyi_sums_finish(device, textures, count, NULL, status, name);
+    return spyi_sums_finish(device, summed, count, NULL, status, name);
 }

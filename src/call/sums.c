@@ -1,19 +1,20 @@
-// Exact sums of textures' gradients, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
+// Exact sums of gradients, of textures and of networks' weights, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
 // give the same bits in each order, and a second call adds them to the gradients.
 #include "api/gradient.h"
 #include "call/call.h"
-#include "data/texture.h"
+#include "data/tensor.h"
 
 static const char spyi_sums_source[] =
-    "import slangpy_texture;\n"
+    "import slangpy_atomic;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
-SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures) {
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     uint32_t count = device->summed_count;
     for (uint32_t i = 0; i < count; i++) {
-        textures[i] = device->summed[i];
-        textures[i]->has_sums = false;
-        spyi_atomic_add(&textures[i]->object.references, 1);
+        summed[i] = device->summed[i];
+        *summed[i].noted = false;
+        spyi_atomic_add(&summed[i].grad->object.references, 1);
+        spyi_atomic_add(&summed[i].sums->object.references, 1);
     }
     device->summed_count = 0;
     return count;
@@ -27,7 +28,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spyi_leave(device);
     if (function) return function;
     memset(&desc, 0, sizeof desc);
-    desc.name = "slangpy_texture_sums";
+    desc.name = "slangpy_sums";
     desc.source = spyi_sums_source;
     spy_module *module = spy_load_module(device, &desc);
     function = module ? spy_find_function(module, "finish_sums") : NULL;
@@ -37,7 +38,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     return function;
 }
 
-SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name) {
     spy_function *function = status == SPY_OK && count ? spyi_sums_function(device, name) : NULL;
     spy_call_options own;
@@ -47,10 +48,11 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, 
     for (uint32_t i = 0; i < count; i++) {
         spy_arg items[2];
         spy_args args = { items, 2 };
-        items[0] = spy_arg_tensor("grad", textures[i]->grad_scalars);
-        items[1] = spy_arg_tensor("sum", textures[i]->sums);
+        items[0] = spy_arg_tensor("grad", summed[i].grad);
+        items[1] = spy_arg_tensor("sum", summed[i].sums);
         if (status == SPY_OK) status = spy_call_with(function, args, &own);
-        spy_release_texture(textures[i]);
+        spy_release_tensor(summed[i].grad);
+        spy_release_tensor(summed[i].sums);
     }
     return status;
 }

@@ -24,7 +24,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->ctx = ctx;
     c->types = types;
     c->rules = spyi_rules_of(desc->target);
-    c->target = spyi_code_targets[desc->target]();
+    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL; // a pack has what it made
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -53,7 +53,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
 
 void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
-    if (compiler->library) spyi_sl_release();
+    if (SPYI_HAS_COMPILER && compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
     spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     spyi_sl_free_strings(compiler->library_paths, compiler->library_path_count);

@@ -62,6 +62,18 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
         "a kernel's parameter cannot be");
 }
 
+// Returns whether an input lies within what the kernel has.
+static bool spyi_input_fits(const spyi_inputs *inputs, const spyi_input *input) {
+    bool data = input->kind == SPYI_INPUT_DATA, binding = input->kind == SPYI_INPUT_BINDING;
+    if (!data && !binding)
+        return input->slot < 0 || (uint32_t)input->slot < inputs->binding_count + inputs->uniform_count;
+    if (input->slot < 0) return input->slot == -1 && !input->used;
+    if (binding) return (uint32_t)input->slot < inputs->binding_count;
+    if ((uint32_t)input->slot >= inputs->uniform_count) return false;
+    uint64_t size = inputs->uniform_size[input->slot];
+    return input->elements || (uint64_t)input->offset + input->type->device_size <= size;
+}
+
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
     void *items = inputs->items;
     spyi_stream_list(r, &inputs->count, SPYI_MOST_STREAM_ITEMS, &items, sizeof *inputs->items);
@@ -92,6 +104,8 @@ SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
         spyi_stream_u32(r, &inputs->uniform_size[i]);
         spyi_place_fields(r, &inputs->uniform_place[i]);
     }
+    for (uint32_t i = 0; i < inputs->count && r->status == SPY_OK; ++i)
+        (void)spyi_stream_expect(r, spyi_input_fits(inputs, &inputs->items[i]), "an input has no such place");
 }
 
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {

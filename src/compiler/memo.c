@@ -286,11 +286,13 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
-    uint32_t numbers[7] = { (uint32_t)c->target->format, c->print,
-                            (uint32_t)o->optimization,   (uint32_t)o->debug_info,
-                            (uint32_t)o->float_mode,     o->warnings_as_errors,
+    uint32_t numbers[6] = { c->print,
+                            (uint32_t)o->optimization,
+                            (uint32_t)o->debug_info,
+                            (uint32_t)o->float_mode,
+                            o->warnings_as_errors,
                             o->experimental_features };
-    spyi_text_add(out, "module of a pack");
+    spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     for (size_t i = 0; i < unit->define_count; i++) {
@@ -347,6 +349,12 @@ SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings,
     spyi_stream r;
     spy_status status = SPY_OK;
     memset(&p, 0, sizeof p);
+    if (!unit->compiler->packed) {
+        spyi_text_add(
+            error,
+            "the program was built with SLANGPY_NO_COMPILER, and needs a device with a pack (desc.pack)");
+        return SPY_ERROR_NO_COMPILER;
+    }
     spyi_memo_pack_question(unit, &question);
     bool found = spyi_store_get(unit->compiler->store, &question, &bytes);
     if (found) {

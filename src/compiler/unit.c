@@ -181,7 +181,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    bool packed = compiler->packed;
+    bool packed = !SPYI_HAS_COMPILER || compiler->packed;
     if (packed && instead) {
         spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
         return SPY_ERROR_NO_COMPILER;
@@ -314,7 +314,7 @@ void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
 
 void spyi_unit_release(spyi_unit *unit) {
     if (!unit || spyi_atomic_add(&unit->references, -1) > 0) return;
-    spyi_sl_live_close(unit->live);
+    if (SPYI_HAS_COMPILER) spyi_sl_live_close(unit->live);
     spyi_unit_free(unit);
 }
 

@@ -447,7 +447,7 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
-    if (unit->compiler->packed) {
+    if (!SPYI_HAS_COMPILER || unit->compiler->packed) {
         (void)spyi_atomic_add(&unit->compiler->lacks, 1);
         if (error)
             spyi_text_add(error, "%s: module '%s' of the pack has no answer to this", what, unit->name);

@@ -61,7 +61,7 @@ struct spy_device {
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
-    spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)
+    spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
     spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first

@@ -127,6 +127,52 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
     }
 }
 
+// >>exact sums
+
+SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted) {
+    if (*noted) return;
+    *noted = true;
+    device->summed[device->summed_count].grad = grad;
+    device->summed[device->summed_count].sums = sums;
+    device->summed[device->summed_count++].noted = noted;
+}
+
+SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted) {
+    for (uint32_t i = 0; *noted && i < device->summed_count; i++)
+        if (device->summed[i].noted == noted) device->summed[i--] = device->summed[--device->summed_count];
+}
+
+SPYI_FN void spyi_sums_drop(spy_tensor *grad) {
+    spyi_sums_forget(grad->object.device, &grad->has_sums);
+    grad->has_sums = false;
+    if (grad->sums) spyi_object_release(&grad->sums->object);
+    grad->sums = NULL;
+}
+
+SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
+    spy_device *device = grad->object.device;
+    spy_status status = SPY_OK;
+    if (grad->type->kind != SPYI_TYPE_SCALAR || grad->type->scalar != SPY_DTYPE_FLOAT32) {
+        spyi_text_add(error, "a deterministic call adds to gradients of float, got %s", grad->type->display);
+        return false;
+    }
+    if (!grad->contiguous) {
+        spyi_text_add(error, "a deterministic call adds to a gradient without gaps; copy it");
+        return false;
+    }
+    if (grad->sums && memcmp(&grad->sums->shape, &grad->shape, sizeof grad->shape) != 0) spyi_sums_drop(grad);
+    if (!grad->sums) {
+        const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
+        grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
+        if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
+        if (status != SPY_OK) spyi_sums_drop(grad);
+    }
+    if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);
+    return status == SPY_OK;
+}
+
+// >>sharing
+
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
     spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
                *out = spyi_retained(from->grads[SPYI_GRAD_OUT]);

@@ -120,6 +120,7 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
     spyi_tensor_unlist(tensor);
     spyi_gradients_drop(tensor);
+    spyi_sums_drop(tensor);
     if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
     tensor->storage = NULL;

@@ -23,7 +23,16 @@ struct spy_tensor {
     bool grads_follow;           // of a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
+    spy_tensor
+        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+    bool has_sums; // these are in device.summed
 };
+
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+typedef struct spyi_summed {
+    spy_tensor *grad, *sums;
+    bool *noted;
+} spyi_summed;
 
 // Indices into spy_tensor.grads: the gradient that calls read, and the one that they add to. Both may be the
 // same tensor.
@@ -132,6 +141,13 @@ SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+// Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
+SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
+SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
+// Makes the exact sums of a gradient, unless it has them, and notes them. Returns false with a reason in `error`.
+SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
+// Releases the exact sums of a gradient.
+SPYI_FN void spyi_sums_drop(spy_tensor *grad);
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
 
 #endif // SPYI_TENSOR_H

@@ -101,8 +101,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
 SPYI_FN void spyi_texture_grads_drop(spy_texture *t) {
     spy_device *device = t->object.device;
     spy_tensor *more[2] = { t->sums, t->grad_scalars };
-    for (uint32_t i = 0; t->has_sums && i < device->summed_count; i++)
-        if (device->summed[i] == t) device->summed[i--] = device->summed[--device->summed_count];
+    spyi_sums_forget(device, &t->has_sums);
     t->sums = t->grad_scalars = NULL;
     for (int i = 0; i < 2; i++)
         if (more[i]) spyi_object_release(&more[i]->object);

@@ -108,6 +108,10 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
+    } else if (!SPYI_HAS_COMPILER && (desc->offline || desc->record_pack)) {
+        spyi_text_add(error, "desc.record_pack and desc.offline need the compiler, which SLANGPY_NO_COMPILER "
+                             "has left out of this program");
+        return SPY_ERROR_NO_COMPILER;
     } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
         spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
                              "makes packs and tells what is in them");
@@ -136,7 +140,8 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
 static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
     spyi_text file = { NULL, 0, 0 };
     const char *record = getenv("SLANGPY_RECORD_PACK");
-    bool given = desc->pack || desc->pack_data, records = desc->record_pack || (!given && record && *record);
+    bool given = desc->pack || desc->pack_data,
+         records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
     if (desc->pack && !spyi_file_read(desc->pack, &file)) {
@@ -300,8 +305,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (device) {
         spyi_device_init(device, desc, pack);
-        status = desc->offline ? spyi_device_offline(device, desc, &error)
-                               : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        status = SPYI_HAS_COMPILER && desc->offline
+                     ? spyi_device_offline(device, desc, &error)
+                     : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {

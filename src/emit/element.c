@@ -183,7 +183,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
-    if (before && node->in && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count)
+    bool filled = node->type->kind == SPYI_TYPE_STRUCT || node->type->from_tensor;
+    if (before && node->in && filled && node->count < node->type->field_count)
         spyi_missing_fields(s, node, to, out);
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];

@@ -39,6 +39,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
+    // The places may come from a file. Blocks have 64 bytes of room behind them.
+    if (offset >= out->block_size || (uint64_t)offset + leaf->field_size > (uint64_t)out->block_size + 64) {
+        spyi_text_add(error, "'%s': its place lies outside of the shader's parameters", leaf->path);
+        return SPY_ERROR_INTERNAL;
+    }
     if (spyi_entry_pack(out, spyi_pack_op_of(leaf), (uint32_t)n->leaf, offset)) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;

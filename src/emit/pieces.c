@@ -34,7 +34,8 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
         const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
-        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type, value);
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type,
+                      value);
         return;
     }
     switch (p->op) {

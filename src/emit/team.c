@@ -162,11 +162,14 @@ static void spyi_sums_body(spyi_emit_state *s) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar =
             n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
-        const char *nothing = b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
+        const char *nothing =
+            b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
-        else if (n) spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
+        else if (n)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
         if (n > 1 && b->combine)
-            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n, s->names[i], nothing);
+            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
+                          s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }

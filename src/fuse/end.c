@@ -4,20 +4,24 @@
 
 static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
     if (!g->output_count) {
-        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of an out parameter");
+        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of "
+                             "an out parameter");
         return false;
     }
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
         if (s->type) continue;
         if (s->kind == SPYI_STEP_INPUT)
-            spyi_text_add(error,
-                          "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
-                          "all overloads; give spy_fuse_input() the type",
-                          s->name);
+            spyi_text_add(
+                error,
+                "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
+                "all overloads; give spy_fuse_input() the type",
+                s->name);
         else if (s->kind == SPYI_STEP_FIELDS)
-            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
-                          s->count);
+            spyi_text_add(
+                error,
+                "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
+                s->count);
         else continue; // what it takes is unknown, which another message says
         return false;
     }
@@ -26,7 +30,8 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
         spyi_type_kind kind = s->type->kind;
         bool number = kind == SPYI_TYPE_SCALAR || kind == SPYI_TYPE_VECTOR;
         if (kind == SPYI_TYPE_VOID || kind == SPYI_TYPE_OTHER) {
-            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ", g->outputs[i].name);
+            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ",
+                          g->outputs[i].name);
             spyi_step_text(g, g->outputs[i].step, error);
             return false;
         }
@@ -78,9 +83,11 @@ static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_te
     if (!link) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < g->module_count; i++) (void)spyi_link_add(link, &count, g->modules[i]);
     for (uint32_t i = 0; i < g->module_count; i++)
-        for (size_t l = 0; l < g->modules[i]->link_count; l++) (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
+        for (size_t l = 0; l < g->modules[i]->link_count; l++)
+            (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
     // Other texts have other names, since a session knows modules by name.
-    spyi_text_add(&module_name, "%s_%08x", name, (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
+    spyi_text_add(&module_name, "%s_%08x", name,
+                  (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
     desc.name = spyi_text_str(&module_name);
     desc.source = spyi_text_str(text);
     desc.link = link;
@@ -150,7 +157,9 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
         if (function && g->reduction) {
             fused->element = spyi_graph_function(module, spyi_text_str(&name), "_element");
             fused->total = spyi_graph_function(module, spyi_text_str(&name), "_total");
-            fused->seeded = fused->no_derivative.size ? NULL : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
+            fused->seeded = fused->no_derivative.size
+                                ? NULL
+                                : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
             if (!fused->total || !fused->element) function = NULL;
         }
@@ -178,11 +187,13 @@ spy_function *spy_fuse_end(spy_fusion *fusion) {
     spy_function *function = NULL;
     uint32_t failed = spyi_failed_allocations();
     // What a failed step reported is the graph's error.
-    bool good = !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
+    bool good =
+        !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
     if (good) function = spyi_graph_end(fusion, &status, &error);
     if (!function && !fusion->failed) {
         status = spyi_check_allocations(failed, status, &error);
-        if (error.size) spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
+        if (error.size)
+            spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
     }
     spyi_text_free(&error);
     spyi_object_release(&fusion->object);

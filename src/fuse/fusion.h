@@ -42,8 +42,8 @@ typedef enum spyi_operator_form {
 } spyi_operator_form;
 
 typedef struct spyi_fused_step {
-    uint8_t kind; // spyi_step_kind
-    uint8_t form; // OPERATOR: spyi_operator_form
+    uint8_t kind;          // spyi_step_kind
+    uint8_t form;          // OPERATOR: spyi_operator_form
     const spyi_type *type; // NULL: not known yet
     char *name;            // of an input, member, operator or type; what `kind` says
     uint32_t *operands;    // numbers of steps
@@ -56,7 +56,7 @@ typedef struct spyi_fused_step {
     spyi_step_param *params;
     uint32_t param_count;
     const spyi_type *result;
-    bool no_diff;        // its derivative is not taken
+    bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
     bool typed; // it has a type of its own; else it takes the type of what is beside it

@@ -56,13 +56,14 @@ static bool spyi_is_identifier(const char *name) {
 spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     const char *function = "spy_fuse_begin";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc), *name = desc && desc->name ? desc->name : "fused";
+    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc),
+               *name = desc && desc->name ? desc->name : "fused";
     spy_fusion *g = NULL;
     if (problem) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
-                  name);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.name: expected an identifier, got \"%s\"", function, name);
     } else {
         g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
         char *copy = spyi_strdup(name);
@@ -142,12 +143,14 @@ static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *
 // Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
 static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
     if (graph == g->number && index && index < g->count) return (uint32_t)index;
-    if (!graph) spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
+    if (!graph)
+        spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
     else
-        spyi_text_add(error,
-                      "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
-                      "made it, and ends with it",
-                      g->number, (unsigned long long)graph);
+        spyi_text_add(
+            error,
+            "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
+            "made it, and ends with it",
+            g->number, (unsigned long long)graph);
     return 0;
 }
 
@@ -157,8 +160,8 @@ static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step
     s->dtype = arg->dtype;
     s->value.u = arg->value.u;
     // What C gives for "a number" takes the type of what is beside it.
-    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 && arg->dtype != SPY_DTYPE_FLOAT64 &&
-               arg->dtype != SPY_DTYPE_BOOL;
+    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 &&
+               arg->dtype != SPY_DTYPE_FLOAT64 && arg->dtype != SPY_DTYPE_BOOL;
     if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
     *step = g->count - 1;
     return true;
@@ -171,7 +174,8 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     int64_t n = arg->count == 1 ? arg->dims[0] : 0;
     spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     uint32_t parts[4];
-    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT || dtype >= SPY_DTYPE_COUNT) {
+    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT ||
+        dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(error, "a constant array has one dimension of 1 to 4 numbers; give others as an input");
         return false;
     }
@@ -179,7 +183,9 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     for (int64_t i = 0; i < n; i++) {
         const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
-        spy_dtype wide = real ? SPY_DTYPE_FLOAT64 : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64 : SPY_DTYPE_INT64;
+        spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
+                         : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64
+                                                   : SPY_DTYPE_INT64;
         if (dtype == SPY_DTYPE_UINT64) wide = SPY_DTYPE_UINT64;
         spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
         if (!s || !spyi_convert_scalars(&s->value, wide, at, dtype, 1)) return false;
@@ -195,7 +201,8 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
 }
 
 // Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
-static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step, spyi_text *error) {
+static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
+                             spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
     bool good = steps && spyi_step_list(g, args, steps, error);
     spyi_fused_step *s = good ? spyi_step_add(g, SPYI_STEP_FIELDS, NULL, (uint32_t)args.count) : NULL;
@@ -205,7 +212,8 @@ static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uin
         s->operands[i] = steps[i];
         good = spyi_name_operand(s, i, args.items[i].name);
         if (good && !args.items[i].name) {
-            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none", i + 1);
+            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none",
+                          i + 1);
             good = false;
         }
     }
@@ -256,7 +264,8 @@ static bool spyi_step_argument(spy_fusion *g, const spy_arg *arg, uint32_t *step
     default: break;
     }
     spyi_text_add(error, arg->kind == SPY_ARG_KIND_TENSOR
-                             ? "expected a value of the graph, a number, a vector or a struct of them, got a tensor: make it an "
+                             ? "expected a value of the graph, a number, a vector or a struct of them, got a "
+                               "tensor: make it an "
                                "input of the fused function"
                              : "expected a value of the graph, a number, a vector or a struct of them");
     return false;
@@ -270,7 +279,8 @@ static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_t
     for (size_t i = 0; i < args.count; i++) {
         spyi_text why = { NULL, 0, 0 };
         bool good = spyi_step_argument(g, &args.items[i], &steps[i], &why);
-        if (!good && args.items[i].name) spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
+        if (!good && args.items[i].name)
+            spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
         else if (!good) spyi_text_add(error, "argument %zu: %s", i + 1, spyi_text_str(&why));
         spyi_text_free(&why);
         if (!good) return false;
@@ -339,8 +349,8 @@ spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) 
         }
     const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
     if (good && type && !found) {
-        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
-                      fusion->module_count ? "" : "; spy_fuse_use() says which");
+        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s",
+                      name, type, fusion->module_count ? "" : "; spy_fuse_use() says which");
         good = false;
     }
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
@@ -358,7 +368,9 @@ spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) 
     bool good = spyi_is_on(device, called, SPYI_KIND_FUNCTION);
     if (!good) (void)spyi_object_problem(called, SPYI_KIND_FUNCTION, &error);
     if (good && called->reduces) {
-        spyi_text_add(&error, "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it", called->name);
+        spyi_text_add(&error,
+                      "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it",
+                      called->name);
         good = false;
     }
     good = good && spyi_fusion_uses(fusion, called->module);
@@ -374,7 +386,8 @@ spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) 
     if (s) s->function = called;
     for (uint32_t i = 0; s && i < args.count && good; i++) {
         s->operands[i] = steps[i];
-        good = spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
+        good =
+            spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
     }
     free(steps);
     return spyi_step_done(fusion, function, made, s && good, failed, &error);
@@ -405,11 +418,13 @@ const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index)
 }
 
 // Makes a step of an operator or a type from a list of arguments.
-static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind, spyi_operator_form form,
-                                  const char *name, spy_args args, bool good, uint32_t failed, spyi_text *error) {
+static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind,
+                                  spyi_operator_form form, const char *name, spy_args args, bool good,
+                                  uint32_t failed, spyi_text *error) {
     uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
     good = steps && spyi_step_list(g, args, steps, error);
-    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR && g->steps[steps[0]].kind == SPYI_STEP_CALL) {
+    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR &&
+        g->steps[steps[0]].kind == SPYI_STEP_CALL) {
         uint32_t call = steps[0]; // Slang then needs no derivative of the function
         g->steps[call].no_diff = true;
         free(steps);
@@ -434,8 +449,8 @@ spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args) {
         bool good = spyi_step_fields(fusion, type, args, &made, &error);
         return spyi_step_done(fusion, function, made, good, failed, &error);
     }
-    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args, type && type[0], failed,
-                             &error);
+    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args,
+                             type && type[0], failed, &error);
 }
 
 spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
@@ -447,8 +462,8 @@ spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
     spyi_operator_form form = SPYI_FORM_BUILT_IN;
     bool good = op && spyi_operator_find(op, (uint32_t)args.count, &form);
     if (!good)
-        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments", op ? op : "NULL",
-                      args.count);
+        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments",
+                      op ? op : "NULL", args.count);
     return spyi_step_of_list(fusion, function, SPYI_STEP_OPERATOR, form, op, args, good, failed, &error);
 }
 
@@ -481,7 +496,8 @@ static spy_status spyi_fusion_output(spy_fusion *g, const char *function, const 
     spyi_text error = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), step = 0;
     bool good = spyi_is_identifier(name);
-    if (!good) spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
+    if (!good)
+        spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
     else if (g->reduction || (reduction && g->output_count)) {
         spyi_text_add(&error, "a graph that ends in a reduction has one output");
         good = false;
@@ -520,13 +536,15 @@ spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value) 
 
 spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value) {
     const char *function = "spy_fuse_reduce";
-    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX && dims.count <= SPY_MAX_RANK;
+    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX &&
+                dims.count <= SPY_MAX_RANK;
     for (uint32_t i = 0; good && i < dims.count; i++)
         good = dims.dims[i] >= -SPY_MAX_RANK && dims.dims[i] < SPY_MAX_RANK;
     if (good) return spyi_fusion_output(fusion, function, "_result", value, reduction, dims);
     if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spyi_text error = { NULL, 0, 0 };
-    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK, SPY_MAX_RANK - 1);
+    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK,
+                  SPY_MAX_RANK - 1);
     spyi_fusion_fail_text(fusion, function, SPY_ERROR_INVALID_ARGUMENT, &error);
     spyi_leave(fusion);
     return SPY_ERROR_INVALID_ARGUMENT;

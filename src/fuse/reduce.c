@@ -30,7 +30,8 @@ typedef struct spyi_reducing {
 } spyi_reducing;
 
 static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
-    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name, r->function->name, words);
+    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name,
+                     r->function->name, words);
 }
 
 // Separates "_result" from the inputs.
@@ -41,7 +42,8 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
         else r->items[r->count++] = args.items[i];
     }
-    if (!r->result) return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
+    if (!r->result)
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
     return SPY_OK;
 }
 
@@ -88,7 +90,8 @@ static spy_status spyi_reducing_shape(spyi_reducing *r) {
 
 // Adds the argument by which the mean is divided.
 static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
-    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN) r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
+    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN)
+        r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
 }
 
 static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
@@ -117,12 +120,27 @@ static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, si
 
 // Fills a tensor with the value that a reduction of no elements gives.
 static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
-    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN   ? (double)INFINITY
-                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX ? -(double)INFINITY
+    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN                        ? (double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX                      ? -(double)INFINITY
                    : r->fused->reduction == SPY_FUSE_REDUCTION_MEAN && r->elements == 0 ? (double)NAN
-                                                                                   : 0;
+                                                                                        : 0;
     if (r->options && r->options->append_to) return spy_list_fill(r->options->append_to, to, value);
     return spy_tensor_fill(to, value);
+}
+
+// Refuses a result that shares memory with an input: it is cleared before the inputs are read.
+static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *to) {
+    spy_status status = SPY_OK;
+    if (spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name) != SPY_OK) return SPY_ERROR_RELEASED;
+    for (size_t i = 0; i < r->count && status == SPY_OK; i++) {
+        const spy_arg *arg = &r->items[i];
+        if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2) arg = &arg->value.fields[0];
+        if (arg->kind != SPY_ARG_KIND_TENSOR || !spyi_tensors_overlap(to, arg->value.tensor)) continue;
+        status = spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                    "'_result' lies in the same memory as an input");
+    }
+    spyi_leave(r->function);
+    return status;
 }
 
 static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
@@ -147,6 +165,8 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         spyi_text_free(&words);
         return status;
     }
+    spy_status status = spyi_reducing_apart(r, to);
+    if (status != SPY_OK) return status;
     // The value of total_, of which only the gradient counts.
     pair[0] = spy_arg_f32(NULL, 0);
     pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
@@ -164,7 +184,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     both.count = 2;
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
-    spy_status status = r->explains ? SPY_OK : spyi_reducing_clear(r, to);
+    if (!r->explains) status = spyi_reducing_clear(r, to);
     if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
     spy_release_tensor(spread);
     return status;
@@ -181,9 +201,11 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
     desc.type = spyi_spell(type);
     desc.shape = r->shape;
     bool recorded = r->options && r->options->append_to;
-    bool to_host = result->kind != SPY_ARG_KIND_NEW && !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
+    bool to_host = result->kind != SPY_ARG_KIND_NEW &&
+                   !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
     if (recorded && to_host)
-        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor, since the call is recorded");
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a tensor, since the call is recorded");
     spy_tensor *made = spy_create_tensor(device, &desc);
     if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
     spy_status status = spyi_reduce_to(r, made);
@@ -209,9 +231,11 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
     int64_t room = result->kind == SPY_ARG_KIND_ARRAY ? 1 : 0;
     for (size_t d = 0; result->kind == SPY_ARG_KIND_ARRAY && d < result->count && d < SPY_MAX_RANK; d++)
         room *= result->dims[d];
-    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 && result->value.out;
+    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 &&
+                  result->value.out;
     bool array = result->kind == SPY_ARG_KIND_ARRAY && room == values && result->value.data &&
-                 (result->dtype == type->scalar || (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
+                 (result->dtype == type->scalar ||
+                  (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
     bool data = result->kind == SPY_ARG_KIND_DATA && result->count == size && result->value.data;
     if ((number || array || data) && result->direction == SPY_DIRECTION_OUT) {
         status = spy_tensor_read(made, result->value.out, size);
@@ -226,7 +250,8 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         out->size_bytes = size;
     } else {
         spyi_text words = { NULL, 0, 0 };
-        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ", type->display);
+        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ",
+                      type->display);
         spyi_shape_text(&r->shape, &words);
         status = spyi_reducing_fail(r, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(&words));
         spyi_text_free(&words);
@@ -253,7 +278,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
     if (result->kind == SPY_ARG_KIND_TENSOR) {
         spy_tensor *grad = spy_tensor_grad_in(result->value.tensor);
         if (!grad)
-            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor with a gradient, got none");
+            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                      "'_result': expected a tensor with a gradient, got none");
         value = *result;
         seed = spy_arg_tensor("seed_", grad);
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
@@ -264,7 +290,8 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
     if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_vmap(value, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
+        value = spy_vmap(value, r->kept);
     seed.name = "seed_";
     value.name = "value_";
     r->items[count++] = seed;
@@ -277,12 +304,14 @@ static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
     spy_call_mode mode = r->options ? r->options->mode : SPY_CALL_MODE_DEFAULT;
     spy_status status = spyi_reducing_begin(r, args);
     if (status == SPY_OK && mode == SPY_CALL_MODE_FORWARD_DIFF)
-        status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED,
-                                    "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
-                                    "the function before its end");
+        status = spyi_reducing_fail(
+            r, SPY_ERROR_UNSUPPORTED,
+            "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
+            "the function before its end");
     if (status == SPY_OK) status = spyi_reducing_shape(r);
     if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
-    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR) status = spyi_reduce_to(r, r->result->value.tensor);
+    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR)
+        status = spyi_reduce_to(r, r->result->value.tensor);
     else if (status == SPY_OK) status = spyi_reduce_new(r);
     free(r->items);
     return status;
@@ -306,8 +335,8 @@ static spy_status spyi_reduced_call(spy_function *function, spy_args args, const
     return spyi_reduce(&r, args);
 }
 
-static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                                   size_t capacity) {
+static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options,
+                                   char *text, size_t capacity) {
     spyi_reducing r;
     spyi_reducing_of(&r, function, options, "spy_explain_call");
     r.explains = true;
@@ -318,7 +347,8 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
 }
 
 // Resolves what a reduction takes: its inputs, over all elements.
-static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args,
+                                            const spy_call_options *options) {
     spyi_reducing r;
     spyi_reducing_of(&r, function, options, "spy_resolve");
     spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;

@@ -15,14 +15,18 @@ typedef struct spyi_operator {
 
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form) {
     static const spyi_operator operators[] = {
-        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC }, { "*", 2, SPYI_FORM_ARITHMETIC },
-        { "/", 2, SPYI_FORM_ARITHMETIC }, { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
-        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },    { ">=", 2, SPYI_FORM_COMPARE },
-        { "==", 2, SPYI_FORM_COMPARE },   { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
-        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },       { "|", 2, SPYI_FORM_BITS },
-        { "^", 2, SPYI_FORM_BITS },       { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
-        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },        { "~", 1, SPYI_FORM_INVERT },
-        { "[]", 2, SPYI_FORM_INDEX },     { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
+        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC },
+        { "*", 2, SPYI_FORM_ARITHMETIC }, { "/", 2, SPYI_FORM_ARITHMETIC },
+        { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
+        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },
+        { ">=", 2, SPYI_FORM_COMPARE },   { "==", 2, SPYI_FORM_COMPARE },
+        { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
+        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },
+        { "|", 2, SPYI_FORM_BITS },       { "^", 2, SPYI_FORM_BITS },
+        { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
+        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },
+        { "~", 1, SPYI_FORM_INVERT },     { "[]", 2, SPYI_FORM_INDEX },
+        { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
     };
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
         if (operators[i].count == count && strcmp(operators[i].name, op) == 0) {
@@ -111,14 +115,17 @@ static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const sp
 static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
     if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
-    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a), y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a),
+           y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
     if (x != y) return x > y ? a : b;
-    bool unsigned_a = a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
+    bool unsigned_a =
+        a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
     return unsigned_a ? a : b;
 }
 
 // Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
-static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b, spy_dtype scalar) {
+static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b,
+                                    spy_dtype scalar) {
     const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
     if (a->kind != SPYI_TYPE_SCALAR && b->kind != SPYI_TYPE_SCALAR &&
         (a->kind != b->kind || a->rows != b->rows || a->columns != b->columns))
@@ -131,7 +138,9 @@ static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *erro
     const spyi_fused_step *at = &g->steps[s->operands[1]];
     const spyi_type *index = spyi_operand_type(g, s->operands[1], NULL);
     if (!of || !index) return true;
-    int64_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_MATRIX ? of->rows : of->count;
+    int64_t size = of->kind == SPYI_TYPE_VECTOR   ? of->columns
+                   : of->kind == SPYI_TYPE_MATRIX ? of->rows
+                                                  : of->count;
     bool can = of->kind == SPYI_TYPE_VECTOR || of->kind == SPYI_TYPE_MATRIX || of->kind == SPYI_TYPE_ARRAY;
     if (!can || index->kind != SPYI_TYPE_SCALAR || index->scalar >= SPY_DTYPE_FLOAT16)
         return spyi_cannot(g, s, error, "a vector, matrix or array and an integer");
@@ -141,9 +150,10 @@ static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *erro
         spyi_text_add(error, ", got %lld", (long long)at->value.i);
         return false;
     }
-    s->type = of->kind == SPYI_TYPE_VECTOR   ? spyi_type_scalar(g->object.device->types, of->scalar)
-              : of->kind == SPYI_TYPE_MATRIX ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
-                                             : of->element;
+    s->type = of->kind == SPYI_TYPE_VECTOR ? spyi_type_scalar(g->object.device->types, of->scalar)
+              : of->kind == SPYI_TYPE_MATRIX
+                  ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
+                  : of->element;
     return true;
 }
 
@@ -152,13 +162,15 @@ static bool spyi_settle_choose(spy_fusion *g, spyi_fused_step *s, spyi_text *err
     const spyi_type *a = spyi_operand_type(g, s->operands[1], g->steps[s->operands[2]].type);
     const spyi_type *b = spyi_operand_type(g, s->operands[2], g->steps[s->operands[1]].type), *value = NULL;
     if (!condition || !a || !b) return true;
-    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL || condition->kind == SPYI_TYPE_MATRIX)
+    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL ||
+        condition->kind == SPYI_TYPE_MATRIX)
         return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
     if (a == b) value = a;
     else if (spyi_is_numeric(a) && spyi_is_numeric(b))
         value = spyi_joined(g->object.device->types, a, b, spyi_promoted(a->scalar, b->scalar));
     if (value && condition->kind == SPYI_TYPE_VECTOR)
-        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar) : NULL;
+        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar)
+                                       : NULL;
     if (!value) return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
     s->type = value;
     return true;
@@ -177,11 +189,14 @@ static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *e
     for (uint32_t i = 0; i < s->count; i++) {
         types[i] = spyi_operand_type(g, s->operands[i], beside);
         // Slang has functions of vectors alone, not of a vector and a number.
-        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
+        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR)
+            types[i] = beside;
     }
     if (!g->module_count) {
-        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
-                      s->name);
+        spyi_text_add(
+            error,
+            "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
+            s->name);
         return false;
     }
     spyi_signature signature;
@@ -225,10 +240,10 @@ static bool spyi_settle_operator(spy_fusion *g, spyi_fused_step *s, spyi_text *e
         return spyi_cannot(g, s, error, "bools");
     if ((s->form == SPYI_FORM_BITS || s->form == SPYI_FORM_INVERT) && !whole)
         return spyi_cannot(g, s, error, "integers");
-    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic        ? SPY_DTYPE_BOOL
-                       : b                                          ? spyi_promoted(a->scalar, b->scalar)
-                       : s->form == SPYI_FORM_SIGN                  ? spyi_promoted(a->scalar, a->scalar)
-                                                                    : a->scalar;
+    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic ? SPY_DTYPE_BOOL
+                       : b                                   ? spyi_promoted(a->scalar, b->scalar)
+                       : s->form == SPYI_FORM_SIGN           ? spyi_promoted(a->scalar, a->scalar)
+                                                             : a->scalar;
     s->type = b ? spyi_joined(types, a, b, scalar) : spyi_type_with_scalar(types, a, scalar);
     return s->type || spyi_cannot(g, s, error, "values of one size, or a number and a vector");
 }
@@ -283,7 +298,8 @@ static bool spyi_give_type(spy_fusion *g, uint32_t step, const spyi_type *type, 
     }
     if (good) return true;
     spyi_text_add(error, "expected all fields of %s (", type->display);
-    for (uint32_t i = 0; i < type->field_count; i++) spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
     spyi_text_add(error, "), got ");
     for (uint32_t i = 0; i < s->count; i++) spyi_text_add(error, i ? ", %s" : "%s", s->names[i]);
     return false;
@@ -294,7 +310,8 @@ SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *ty
 }
 
 // Finds which operand feeds each parameter. Returns false when they do not match, with the reason in `why`.
-static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param, spyi_text *why) {
+static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param,
+                                spyi_text *why) {
     uint32_t next = 0;
     bool ended = false;
     for (uint32_t p = 0; p < o->param_count; p++) of_param[p] = -1;
@@ -311,7 +328,9 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
             if (!name) spyi_text_add(why, "it takes fewer than %u arguments", s->count);
             else if (p >= o->param_count) spyi_text_add(why, "it has no parameter '%s'", name);
             else if (of_param[p] >= 0) spyi_text_add(why, "'%s' is given twice", name);
-            else spyi_text_add(why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
+            else
+                spyi_text_add(
+                    why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
             return false;
         }
         of_param[p] = (int32_t)i;
@@ -325,7 +344,9 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
         }
         if (of_param[p] >= 0 || ended)
             spyi_text_add(why, "'%s' is given, but not all parameters before it", o->params[p].name);
-        else spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name, o->params[p].type->display);
+        else
+            spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name,
+                          o->params[p].type->display);
         return false;
     }
     return true;
@@ -382,10 +403,12 @@ static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32
             types[given] = operand < 0 ? wanted
                                        : spyi_operand_type(g, s->operands[operand],
                                                            wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
-            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS) types[given] = wanted;
+            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS)
+                types[given] = wanted;
             if (!types[given]) return true; // an input has no type yet
             good = spyi_may_feed(types[given], wanted);
-            exact += types[given] == wanted && (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
+            exact += types[given] == wanted &&
+                     (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
             given++;
         }
         spyi_signature found;
@@ -435,7 +458,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
         last = i;
     }
     if (good && !fitting) {
-        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name, spyi_text_str(&why));
+        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name,
+                      spyi_text_str(&why));
         good = false;
     }
     // What all overloads agree on is the type of an input that has none.
@@ -446,7 +470,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
         for (uint32_t i = 0; i < all->count && agree; i++) {
             const spyi_signature *o = &all->items[i];
             if (!fits[i] || p >= o->param_count || maps[i * width + p] < 0) continue;
-            agree = !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
+            agree =
+                !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
             agreed = o->params[p].type;
             operand = maps[i * width + p];
         }
@@ -458,8 +483,8 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
             int32_t operand = maps[last * width + p];
             const spyi_type *type = operand < 0 ? NULL : g->steps[s->operands[operand]].type;
             if (!type || spyi_may_feed(type, o->params[p].type)) continue;
-            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name, o->params[p].name,
-                          o->params[p].type->display);
+            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name,
+                          o->params[p].name, o->params[p].type->display);
             spyi_step_text(g, s->operands[operand], error);
             good = false;
         }
@@ -479,7 +504,8 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
     for (uint32_t p = 0; p < call->param_count; p++)
         if (strcmp(call->params[p].name, s->name) == 0 && call->params[p].out) s->type = call->params[p].type;
     if (s->type) return true;
-    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name, s->name);
+    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name,
+                  s->name);
     return false;
 }
 
@@ -487,7 +513,8 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
 static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
     bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
     for (uint32_t i = 0; i < s->count && vector; i++)
-        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar), error))
+        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar),
+                            error))
             return false;
     return true;
 }
@@ -508,7 +535,9 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
             case SPYI_STEP_MAKE:
                 s->type = spyi_fusion_type(g, s->name);
                 good = s->type && spyi_settle_make(g, s, error);
-                if (!s->type) spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", s->name);
+                if (!s->type)
+                    spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows",
+                                  s->name);
                 break;
             default: break;
             }

@@ -7,11 +7,11 @@
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;   // of the fused function
-    uint32_t *uses;     // how often each step is an operand or output
-    uint32_t *numbers;  // of the variables of steps, from 1 in the order of lines
+    const char *name;  // of the fused function
+    uint32_t *uses;    // how often each step is an operand or output
+    uint32_t *numbers; // of the variables of steps, from 1 in the order of lines
     bool differentiable;
-    spyi_text steps; // functions of one step each, which carry a policy for backward calls
+    spyi_text steps;    // functions of one step each, which carry a policy for backward calls
     const char *prefix; // of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
@@ -22,7 +22,8 @@ typedef struct spyi_writing {
 // Writes a number of a scalar type so that Slang reads the same value.
 static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text *out) {
     bool real = s->dtype >= SPY_DTYPE_FLOAT16, negative;
-    bool is_unsigned = as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
+    bool is_unsigned =
+        as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
     bool from_unsigned = s->dtype == SPY_DTYPE_UINT64 || s->dtype == SPY_DTYPE_UINT32;
     double f = real ? s->value.f : from_unsigned ? (double)s->value.u : (double)s->value.i;
     if (as == SPY_DTYPE_BOOL) {
@@ -33,7 +34,10 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         char digits[64];
         if (f != f || f - f != 0) { // Slang has no words for these
             const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
-            spyi_text_add(out, as == SPY_DTYPE_FLOAT32 ? "asfloat(%s)" : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))" : "half(asfloat(%s))",
+            spyi_text_add(out,
+                          as == SPY_DTYPE_FLOAT32   ? "asfloat(%s)"
+                          : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))"
+                                                    : "half(asfloat(%s))",
                           bits);
             return;
         }
@@ -52,10 +56,15 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         bool point = strpbrk(digits, ".e") != NULL;
         negative = digits[0] == '-';
         spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
-                      as == SPY_DTYPE_FLOAT64 ? "l" : as == SPY_DTYPE_FLOAT16 ? "h" : "f");
+                      as == SPY_DTYPE_FLOAT64   ? "l"
+                      : as == SPY_DTYPE_FLOAT16 ? "h"
+                                                : "f");
         return;
     }
-    const char *suffix = as == SPY_DTYPE_UINT64 ? "ull" : as == SPY_DTYPE_INT64 ? "ll" : is_unsigned ? "u" : "";
+    const char *suffix = as == SPY_DTYPE_UINT64  ? "ull"
+                         : as == SPY_DTYPE_INT64 ? "ll"
+                         : is_unsigned           ? "u"
+                                                 : "";
     bool small = as < SPY_DTYPE_INT32;
     static const char *const names[] = { "", "", "int8_t(", "uint8_t(", "int16_t(", "uint16_t(" };
     if (small) spyi_text_add(out, "%s", names[as]);
@@ -67,7 +76,8 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
 }
 
 static bool spyi_is_number_type(const spyi_type *type) {
-    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX);
+    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR ||
+                    type->kind == SPYI_TYPE_MATRIX);
 }
 
 // >>expressions
@@ -84,7 +94,8 @@ static void spyi_write_as(const spyi_writing *w, uint32_t step, const spyi_type 
     if (!same) spyi_text_add(out, ")");
 }
 
-static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside, spyi_text *out) {
+static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside,
+                            spyi_text *out) {
     for (uint32_t i = 0; i < s->count; i++) {
         if (i) spyi_text_add(out, ", ");
         spyi_write_value(w, s->operands[i], beside, out);
@@ -93,7 +104,8 @@ static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, con
 
 static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
     const spyi_fused_step *steps = w->g->steps;
-    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL, *beside = NULL;
+    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL,
+                    *beside = NULL;
     bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
     switch (s->form) {
     case SPYI_FORM_SIGN:
@@ -136,12 +148,14 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
     case SPYI_FORM_BUILT_IN:
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_fused_step *o = &steps[s->operands[i]];
-            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR)) beside = o->type;
+            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR))
+                beside = o->type;
         }
         spyi_text_add(out, "%s(", s->name);
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_fused_step *o = &steps[s->operands[i]];
-            bool spread = beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
+            bool spread =
+                beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
             if (i) spyi_text_add(out, ", ");
             if (spread) spyi_text_add(out, "%s(", spyi_spell(beside));
             spyi_write_value(w, s->operands[i], beside, out);
@@ -162,17 +176,29 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         break;
     default: break;
     }
+    // Slang 2026.14.1 gives a number no gradient where it stands left of a vector (2 * v is a vector times a
+    // number). So a number beside a vector is made a vector, and goes behind a matrix.
+    bool spread = s->form == SPYI_FORM_ARITHMETIC && s->type->kind == SPYI_TYPE_VECTOR;
+    bool turned = a && b && a->kind == SPYI_TYPE_SCALAR && b->kind == SPYI_TYPE_MATRIX &&
+                  (s->name[0] == '*' || s->name[0] == '+');
     spyi_text_add(out, "(");
-    spyi_write_value(w, s->operands[0], b, out);
-    spyi_text_add(out, " %s ", s->name);
-    spyi_write_value(w, s->operands[1], a, out);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = turned ? 1 - i : i;
+        const spyi_fused_step *o = &steps[s->operands[at]];
+        bool wraps = spread && o->type && o->type->kind == SPYI_TYPE_SCALAR && o->kind != SPYI_STEP_CONSTANT;
+        if (i) spyi_text_add(out, " %s ", s->name);
+        if (wraps) spyi_text_add(out, "%s(", spyi_spell(s->type));
+        spyi_write_value(w, s->operands[at], at ? a : b, out);
+        if (wraps) spyi_text_add(out, ")");
+    }
     spyi_text_add(out, ")");
 }
 
 // Returns whether the step is written inside of the one expression that uses it.
 static bool spyi_is_inside(const spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
-    return w->uses[step] == 1 && (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
+    return w->uses[step] == 1 &&
+           (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
 }
 
 static void spyi_write_expression(const spyi_writing *w, uint32_t step, spyi_text *out) {
@@ -224,8 +250,9 @@ static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
         spyi_text_add(&call, "%sa%u", p > (method ? 1u : 0u) ? ", " : "", p);
     }
     spyi_text_add(&w->steps, "\n[Differentiable]\n[%s]\n%s %s_step%u(%s)\n{\n    return %s%s(%s);\n}\n",
-                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name, w->numbers[step],
-                  spyi_text_str(&head), method ? "a0." : "", s->spelling, spyi_text_str(&call));
+                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name,
+                  w->numbers[step], spyi_text_str(&head), method ? "a0." : "", s->spelling,
+                  spyi_text_str(&call));
     spyi_text_free(&head);
     spyi_text_free(&call);
     return true;
@@ -234,7 +261,8 @@ static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
 static void spyi_write_call(spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
     if (spyi_write_policy(w, step)) {
-        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name, w->numbers[step]);
+        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name,
+                      w->numbers[step]);
         for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
             if (p) spyi_text_add(&w->lines, ", ");
             spyi_write_value(w, s->operands[s->params[p].operand], s->params[p].type, &w->lines);
@@ -305,9 +333,9 @@ static bool spyi_is_called(const spy_fusion *g, const char *name) {
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
         const char *called = s->kind == SPYI_STEP_CALL && s->callee != SPYI_CALLEE_METHOD ? s->spelling
-                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS
-                                 ? spyi_spell(s->type)
-                                 : s->kind == SPYI_STEP_OPERATOR ? s->name : NULL;
+                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS ? spyi_spell(s->type)
+                             : s->kind == SPYI_STEP_OPERATOR                            ? s->name
+                                                                                        : NULL;
         size_t n = strlen(name);
         if (called && strncmp(called, name, n) == 0 && !spyi_is_word(called[n])) return true;
     }
@@ -320,8 +348,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
 }
 
 // Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
-static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff, bool outputs,
-                                  spyi_text *out) {
+static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
+                                  bool outputs, spyi_text *out) {
     const char *comma = "";
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
@@ -359,26 +387,36 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
     const char *comma = typed.size ? ", " : "";
     const char *scalar = type->scalar == SPY_DTYPE_FLOAT64 ? "double" : "float";
     bool mean = g->reduction == SPY_FUSE_REDUCTION_MEAN, extreme = g->reduction >= SPY_FUSE_REDUCTION_MIN;
-    spyi_text_add(out, "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    return %s_element(%s);\n}\n",
-                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name, spyi_text_str(&bare));
-    spyi_text_add(out, "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
-    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name, spyi_text_str(&plain), comma, t);
+    spyi_text_add(out,
+                  "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    "
+                  "return %s_element(%s);\n}\n",
+                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name,
+                  spyi_text_str(&bare));
+    spyi_text_add(
+        out,
+        "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
+    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name,
+                  spyi_text_str(&plain), comma, t);
     if (mean) spyi_text_add(out, "%s scale_, ", scalar);
-    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name, spyi_text_str(&bare), scale);
-    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name, spyi_text_str(&typed),
-                  comma, t);
+    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
+                  spyi_text_str(&bare), scale);
+    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name,
+                  spyi_text_str(&typed), comma, t);
     if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
     spyi_text_add(out, ")\n{\n    return 0;\n}\n");
     if (differentiable) {
         bool one = type->kind == SPYI_TYPE_SCALAR;
-        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient seed_.\n[Differentiable]\n");
-        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma, t);
+        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient "
+                           "seed_.\n[Differentiable]\n");
+        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma,
+                      t);
         if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
         if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
         spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
         if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
-        spyi_text_add(out, one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n", scalar,
-                      extreme ? "chosen" : "seed_", scale);
+        spyi_text_add(out,
+                      one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n",
+                      scalar, extreme ? "chosen" : "seed_", scale);
     }
     spyi_text_free(&typed);
     spyi_text_free(&plain);
@@ -423,7 +461,8 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     const spyi_type *returned = spyi_returned(g);
     const char *result = returned ? spyi_spell(returned) : "void";
     const char *mark = differentiable ? "[Differentiable]\n" : "";
-    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls, calls == 1 ? "" : "s");
+    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls,
+                  calls == 1 ? "" : "s");
     for (uint32_t i = 0; i < g->module_count; i++)
         spyi_text_add(out, "import %s;\n", spyi_unit_name(g->modules[i]->unit));
     for (size_t l = 0; l < sizeof libraries / sizeof libraries[0]; l++)

@@ -86,10 +86,7 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[6] = (int32_t)t->depth;
     ints[7] = leaf->exact;
     memcpy(field, ints, sizeof ints);
-    if (adds && leaf->exact && !t->has_sums) { // call/sums.c adds them to the gradient when the call is made
-        t->has_sums = true;
-        t->object.device->summed[t->object.device->summed_count++] = t;
-    }
+    if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
 
@@ -131,7 +128,7 @@ static const spyi_kind_build spyi_diff_texture_build = {
     NULL,
 };
 static const spyi_kind_run spyi_diff_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
-                                                         SPYI_TRAIT_RESOURCE,
+                                                         SPYI_TRAIT_RESOURCE | SPYI_TRAIT_EXACT,
                                                      SPYI_FIELD_KIND,
                                                      SPYI_AGAIN_NEVER,
                                                      spyi_diff_texture_describe,
@@ -171,7 +168,8 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out) {
     spyi_texture_form form;
     bool resource = (leaf->traits & SPYI_TRAIT_RESOURCE) && !(leaf->traits & SPYI_TRAIT_VALUE);
-    if (!resource || !leaf->binds || !leaf->field_size || !spyi_texture_form_read(leaf->type->name, NULL, &form))
+    if (!resource || !leaf->binds || !leaf->field_size ||
+        !spyi_texture_form_read(leaf->type->name, NULL, &form))
         return false;
     if (form.kind == SPYI_PARAMETER_SAMPLER) spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
     else

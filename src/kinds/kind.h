@@ -25,7 +25,8 @@ enum {
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
-    SPYI_TRAIT_DIFF = 1 << 15           // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.

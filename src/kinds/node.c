@@ -6,24 +6,16 @@
 static bool spyi_node_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     (void)arg;
     (void)value;
-    *problem = "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
-               "and tensors";
+    *problem =
+        "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
+        "and tensors";
     return false;
 }
 
 static const spyi_kind_build spyi_node_build = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
-static const spyi_kind_run spyi_node_run = { 0,
-                                             SPYI_FIELD_KIND,
-                                             SPYI_AGAIN_NEVER,
-                                             spyi_node_describe,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL };
+static const spyi_kind_run spyi_node_run = {
+    0, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, spyi_node_describe, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+};
 static const spyi_value_kind spyi_node_kind = { "traced value", &spyi_node_build, &spyi_node_run };
 
 SPYI_FN const spyi_value_kind *spyi_node_kind_of(void) {

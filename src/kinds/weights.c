@@ -54,7 +54,8 @@ static bool spyi_weights_lie(const spyi_leaf *leaf, const spy_tensor *t) {
 }
 
 static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor, *grad = NULL;
+    const spy_tensor *t = value->tensor;
+    spy_tensor *grad = NULL;
     uint64_t addresses[2] = { 0, 0 };
     if (leaf->mode) {
         bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
@@ -76,6 +77,10 @@ static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     }
     addresses[0] = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
     if (grad) addresses[1] = grad->storage->chunk.address + grad->storage->offset + grad->offset_bytes;
+    if (grad && leaf->exact) {
+        if (!spyi_sums_use(grad, error)) return false;
+        addresses[1] = grad->sums->storage->chunk.address + grad->sums->storage->offset + 1;
+    }
     memcpy(field, addresses, sizeof addresses);
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)t->strides.dims[d];
@@ -99,7 +104,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 static const spyi_kind_build spyi_weights_build = {
     spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
-static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,

@@ -47,8 +47,10 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
-    compiler.embedded = spyi_slang_files;
-    compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    if (SPYI_HAS_COMPILER) {
+        compiler.embedded = spyi_slang_files;
+        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    }
     return spyi_compiler_create(&device->ctx, device->types, &compiler);
 }
 

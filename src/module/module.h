@@ -14,9 +14,10 @@ typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
-    spy_fuse_reduction reduction; // of the function `whole`; the others are those that the library calls for it
-    spy_dims dims;           // dimensions that the reduction removes; none: all of them
-    const spyi_type *type;   // of the reduced value
+    spy_fuse_reduction
+        reduction;         // of the function `whole`; the others are those that the library calls for it
+    spy_dims dims;         // dimensions that the reduction removes; none: all of them
+    const spyi_type *type; // of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -36,9 +37,9 @@ struct spy_module {
     bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
-    spyi_unit *fresh; // the new code of the reload in progress
+    spyi_unit *fresh;  // the new code of the reload in progress
     spyi_fused *fused; // NULL: the module is a user's
-    uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
+    uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
 
@@ -67,7 +68,7 @@ struct spy_function {
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces; // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };

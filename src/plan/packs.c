@@ -30,7 +30,8 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
     const spyi_value *v = &values->items[i];
     uint32_t next = i + 1;
     if (v->name) spyi_text_add(out, "%s: ", v->name);
-    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW && v->kind != SPY_ARG_KIND_RESULT)
+        spyi_text_add(out, "out ");
     if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
     switch (v->kind) {
     case SPY_ARG_KIND_TENSOR:

@@ -1,6 +1,7 @@
 // Textures and draws beside what the machine allows, in turns in one process:
 //   - a call that reads and writes each texel of a square RGBA32F texture, beside a copy of as many bytes between tensors
 //     and between textures;
+//   - the gradient of a draw that fills a square target with respect to one uniform, beside the draw (Vulkan only);
 //   - what issuing a draw costs from C, beside the same draws in plain Vulkan on the same device (Vulkan only).
 //
 //   pictures [--backend vk|cuda] [--json FILE] [--quick | --full]     default: quick sizes on a CPU device
@@ -39,6 +40,14 @@ static const char source[] =
     "    o.position = float4(at * block.scale + block.offset, block.depth, 1); o.color = float4(1); return o;\n"
     "}\n"
     "[shader(\"fragment\")] float4 fs(Varying v, uniform float4 tint) : SV_Target { return v.color * tint; }\n"
+    "struct Shade : IDifferentiable { float4 position : SV_Position; float2 at : AT; }\n"
+    "[Differentiable] [shader(\"vertex\")] Shade vs_shade(uint id : SV_VertexID) {\n"
+    "    Shade o; float2 at = float2(float((id << 1) & 2), float(id & 2)) * 2 - 1;\n"
+    "    o.position = float4(at.x, at.y, 0, 1); o.at = at; return o;\n"
+    "}\n"
+    "[Differentiable] [shader(\"fragment\")] float4 fs_shade(Shade v, uniform float gain) : SV_Target {\n"
+    "    return float4(gain * v.at.x, gain * gain * v.at.y, sin(gain * v.at.x), 1);\n"
+    "}\n"
     "void advance(inout float4 x) { x = x * 0.5 + 1; }\n";
 
 static bool good(world *w, const char *item) {
@@ -146,6 +155,72 @@ static void measure_texels(world *w) {
     for (int k = 0; k < KINDS; ++k) spy_release_command_list(lists[k]);
     spy_release_texture(s.image), spy_release_texture(s.other);
     spy_release_tensor(s.a), spy_release_tensor(s.b);
+}
+
+// ---- the gradient of a draw
+
+static void measure_gradients(world *w) {
+    enum { WARM = 2, SAMPLES = 15 };
+    const uint32_t side = w->quick ? 512 : 4096;
+    const float gain = 1.5f;
+    spy_raster *raster = spy_create_raster(
+        w->device, &(spy_raster_desc){ .vertex = spy_find_function(w->module, "vs_shade"),
+                                       .fragment = spy_find_function(w->module, "fs_shade") });
+    spy_texture *target = spy_create_texture(
+        w->device, &(spy_texture_desc){ .format = SPY_FORMAT_RGBA32_FLOAT,
+                                        .width = side,
+                                        .height = side,
+                                        .usage = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_SAMPLED,
+                                        .with_grad = true });
+    spy_tensor *uniform = spy_create_tensor(
+        w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(1), .data = &gain, .with_grad = true });
+    const spy_draw_desc draw = { .targets[0] = { .texture = target, .load = SPY_LOAD_CLEAR },
+                                 .vertex_count = 3 };
+    if (!good(w, "draw_gradient")) return;
+    spy_tensor_fill(spy_texture_grad(target, 0), 1); // the gradient of the sum of all channels
+
+    double samples[2][SAMPLES];
+    spy_command_list *lists[2];
+    for (int k = 0; k < 2; ++k) {
+        lists[k] = spy_create_command_list(w->device, NULL);
+        const spy_call_options options = { .append_to = lists[k] };
+        spy_list_timestamp(lists[k]);
+        spy_list_barrier(lists[k]);
+        if (k == 0) spy_draw(raster, &draw, SPY_ARGS(spy_arg_f32("gain", gain)), &options);
+        else spy_draw_backward(raster, &draw, SPY_ARGS(spy_arg_tensor("gain", uniform)), &options);
+        spy_list_barrier(lists[k]);
+        spy_list_timestamp(lists[k]);
+        spy_list_finish(lists[k]);
+        if (!good(w, "draw_gradient")) return;
+    }
+    for (int i = -WARM; i < SAMPLES; ++i)
+        for (int k = 0; k < 2; ++k) {
+            uint64_t times[2] = { 0, 0 };
+            spy_list_submit(lists[k]);
+            spy_list_read_timestamps(lists[k], times, 2);
+            if (!good(w, "draw_gradient")) return;
+            if (i >= 0) samples[k][i] = (double)(times[1] - times[0]) / 1e3;
+        }
+    char note[64];
+    snprintf(note, sizeof note, "%u x %u pixels of 16 bytes", side, side);
+    bench_report(&w->out, "draw_forward", "us", samples[0], SAMPLES, note); // sorts them
+    bench_report(&w->out, "draw_gradient", "us", samples[1], SAMPLES, "to one uniform");
+    bench_report_one(&w->out, "gradient_of_draw", "x", samples[1][SAMPLES / 2] / samples[0][SAMPLES / 2],
+                     "bar: 3");
+    // The gradient is a sum over all pixels of at.x + 2 gain at.y + at.x cos(gain at.x), which is 0; over the left half, of
+    // which the scissor lets the draw write, it is not: the mean of x there is -1/2, and that of x cos(1.5 x) is known.
+    float sum = 0;
+    const double expected =
+        (double)side * side / 2 * (-0.5 - (sin(1.5) / 1.5 + (cos(1.5) - 1) / (1.5 * 1.5)));
+    spy_draw_desc half = draw;
+    half.scissor = (spy_scissor){ 0, 0, side / 2, side };
+    spy_tensor_zero_grad(uniform);
+    spy_draw_backward(raster, &half, SPY_ARGS(spy_arg_tensor("gain", uniform)), NULL);
+    spy_tensor_read(spy_tensor_grad(uniform), &sum, sizeof sum);
+    if (good(w, "draw_gradient") && fabs(sum - expected) > 1e-3 * fabs(expected))
+        bench_fail(&w->out, "draw_gradient", "it is %g, expected %g", (double)sum, expected);
+    for (int k = 0; k < 2; ++k) spy_release_command_list(lists[k]);
+    spy_release_raster(raster), spy_release_texture(target), spy_release_tensor(uniform);
 }
 
 // ---- draws
@@ -491,6 +566,7 @@ int main(int argc, char **argv) {
     w.module = spy_load_module(w.device, &(spy_module_desc){ .name = "pictures", .source = source });
     if (w.module == NULL) good(&w, "module");
     else measure_texels(&w);
+    if (w.module != NULL && !cuda) measure_gradients(&w);
     if (w.module != NULL && !cuda) measure_draws(&w);
     spy_release_device(w.device);
     if (w.out.json != NULL) fclose(w.out.json);

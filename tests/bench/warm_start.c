@@ -1,7 +1,7 @@
 // One start of a program, for tests/bench/warm_start: makes a device, loads a module from the file that is the second argument, and
 // calls it. Prints milliseconds since main() began, since the device was there, and whether this process has opened libslang or NVRTC.
 //
-// warm_start vk|cuda MODULE.slang CACHE
+// warm_start vk|cuda MODULE.slang CACHE|@PACK
 #include "slangpy_cuda.h"
 #include "slangpy_vk.h"
 #include <stdio.h>
@@ -31,6 +31,7 @@ int main(int count, char **words) {
     if (count != 4) return 2;
     bool cuda = strcmp(words[1], "cuda") == 0;
     spy_device_desc d = { .backend = cuda ? spy_cuda_backend() : spy_vk_backend(), .cache_path = words[3] };
+    if (words[3][0] == '@') d.cache_path = NULL, d.pack = words[3] + 1;
     spy_device *device = spy_create_device(&d);
     double created = now_ms();
     spy_module *m = spy_load_module(device, &(spy_module_desc){ .path = words[2] });

@@ -120,6 +120,9 @@ static void arguments(const spy::module &mod) {
     CHECK(add(spy::vmap(std::vector<float>{ 1, 2 }, { 0 }),
               spy::vmap(spy::arg("b", spy::array(&v[0], 3)), { 1 }), spy::out("_result", place)) == SPY_OK);
     CHECK(table[0] == 2 && table[2] == 3 && table[5] == 4);
+    spy::function outer = add.declare(spy::vdim(spy::any(), 1), spy::vmap(spy::any("b"), { 1 }));
+    CHECK(outer(std::vector<float>{ 1, 2 }, spy::array(&v[0], 3), spy::out("_result", place)) == SPY_OK);
+    CHECK(table[0] == 2 && table[2] == 3 && table[5] == 4);
     CHECK(size(spy::vcast(many, "float3"), spy::out("_result", plain)) == SPY_OK && near(plain[0], 3));
     CHECK(add(spy_arg_range("a", 0, 6, 1), spy::arg("b", 1), spy::out("_result", table)) == SPY_OK &&
           table[5] == 6);

@@ -47,6 +47,8 @@ class Emulated:
         self.run = build(folder, shape, options, *defines)
 
     def dispatch(self, threads, command_encoder=None, **values):
+        if command_encoder is not None:
+            return
         pointers, floats, ints = [], [], []
         for name, v in values.items():
             if isinstance(v, spy.Tensor):
@@ -72,7 +74,8 @@ def emulate(folder, *defines):
     mlp_batch.BatchNetwork._function = function
 
 
-def main(folder, first, last):
+def main(folder, first, last, training=()):
+    """training: (engine, width) of the networks that are trained for three steps."""
     sys.path.insert(0, os.path.join(TOP, "tests/mlp"))
     import batch_engine
     emulate(folder)
@@ -82,4 +85,6 @@ def main(folder, first, last):
     for number, case in list(enumerate(batch_engine.CASES))[first:last]:
         for engine in ("wgmma", "mma") if case[4] < 5000 else ():
             batch_engine.check(device, engine, *case, seed=10 * number)
+    for engine, width in training:
+        batch_engine.check_training(device, engine, width, 200, 0)
     return batch_engine.bad

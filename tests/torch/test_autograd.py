@@ -298,6 +298,13 @@ def test_bfloat16(device, m):
     m.poly(a, 2.0, _result=out)
     torch.testing.assert_close(out, (a * a * 2 + 2), atol=0.05, rtol=0.01)
     assert out.requires_grad
+    plain, y = a.detach(), torch.zeros_like(a, requires_grad=False)
+    made = m.poly(plain, 2.0)
+    torch.testing.assert_close(made if isinstance(made, torch.Tensor) else made.to_torch(), plain.float() ** 2 * 2 + 2)
+    m.both(plain, y)
+    torch.testing.assert_close(y, 2 * plain)
+    m.both(a, y)
+    assert y.requires_grad
 
 
 def test_autocast_and_scaling(device, m):
@@ -407,6 +414,40 @@ def test_compiled_functions_call_it_between_their_parts(device, m):
 def test_results_of_structs_have_no_graph(device, m):
     made = m.structs(data(device, 3))
     assert isinstance(made, spy.Tensor) and made.shape == (3,)
+
+
+def test_tensors_of_another_api_go_through_the_host(device, m):
+    """As on a Vulkan device with tensors in CUDA memory; here with tensors on the CPU, whose copies are made all the same."""
+    from slangpy import autograd
+
+    def call(function, *args, **kwargs):
+        tensors = []
+        taken = autograd._Call(function, None, autograd._take(args, tensors, torch.Tensor), autograd._take(kwargs, tensors, torch.Tensor))
+        return autograd._through_host(taken, tensors, autograd._look_at(function)[0], torch)
+
+    a, b = data(device, 3, 4), data(device, 4)
+    m.poly(a, b)
+    check(call(m.poly, a, b), a * a * b + b, (a, b))
+    y, out = torch.empty_like(a, requires_grad=False), torch.empty_like(a, requires_grad=False)
+    check(call(m.both, a, y) + y, a * a + 2 * a, (a,))
+    assert call(m.poly, a, b, _result=out) is out
+    check(out, a * a * b + b, (a, b))
+    with torch.no_grad():
+        assert torch.equal(call(m.poly, a, b), a * a * b + b)
+
+
+def test_a_vulkan_device_for_torch():
+    with spy.create_torch_device(spy.DeviceType.vulkan) as made:
+        assert made.info.type == spy.DeviceType.vulkan
+        kind = "cuda" if torch.cuda.is_available() else "cpu"
+        double = spy.Module.load_from_source(made, "double", "[Differentiable] float twice(float x) { return 2 * x; }").twice
+        x = torch.rand(5, device=kind, requires_grad=True)
+        result = double(x)
+        result.sum().backward()
+        assert result.device == x.device and torch.equal(result, 2 * x) and torch.equal(x.grad, torch.full_like(x, 2))
+        out = torch.zeros(5, device=kind)
+        assert double(x.detach(), _result=out) is out
+        assert torch.equal(out, result.detach())
 
 
 def test_names_of_the_bridge(device):

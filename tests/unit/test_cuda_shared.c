@@ -145,6 +145,46 @@ static void test_groupshared(void **state) {
     assert_int_equal(fake->shared, 0); // static
 }
 
+// The batch engine of small networks (src/slang/mlp_batch.slang) from C: what its head says is all that a dispatch needs.
+static void test_batch_engine(void **state) {
+    static const spy_uint3 threads = { 132 * 128, 1, 1 };
+    const spy_arg constants[] = { spy_arg_i32("mlp_width", 64), spy_arg_i32("mlp_depth", 2), spy_arg_i32("mlp_inputs", 20), spy_arg_i32("mlp_outputs", 3),
+                                  spy_arg_i32("mlp_flags", 2), spy_arg_i32("mlp_engine", 0), spy_arg_i32("mlp_warps", 4) };
+    const uint32_t depth = 2, width = 64, forward = (2 * depth * width + 32) * width + (depth * width + 8) * 4;
+    spy_module_desc m;
+    spy_tensor_desc d;
+    spy_call_options o;
+    (void)state;
+    memset(&m, 0, sizeof m);
+    memset(&d, 0, sizeof d);
+    memset(&o, 0, sizeof o);
+    m.name = "net";
+    m.source = "import mlp_batch;";
+    spy_module *net = spy_load_module(device, &m);
+    assert_non_null(net);
+    d.type = "uint4";
+    d.shape = SPY_SHAPE(((2 * (depth + 1) * width + 32) * width + (depth * width + 8) * 4) / 16);
+    spy_tensor *image = spy_create_tensor(device, &d);
+    d.type = "half";
+    d.shape = SPY_SHAPE(100, 20);
+    spy_tensor *x = spy_create_tensor(device, &d);
+    d.shape = SPY_SHAPE(100, 3);
+    spy_tensor *y = spy_create_tensor(device, &d);
+    o.constants.items = constants;
+    o.constants.count = sizeof constants / sizeof constants[0];
+    o.thread_group_size[0] = 128;
+    o.shared_bytes = forward;
+    uint64_t before = fake->kernels;
+    OK(spy_dispatch(spy_find_function(net, "mlp_forward"), threads,
+                    SPY_ARGS(spy_arg_tensor("image", image), spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_u32("rows", 100)), &o));
+    OK(spy_wait(device));
+    assert_int_equal(fake->kernels - before, 1);
+    assert_int_equal(fake->shared, forward);
+    spy_release_tensor(image);
+    spy_release_tensor(x);
+    spy_release_tensor(y);
+}
+
 // A list's graph has kernel nodes, which the driver checks as it does launches.
 static void test_list(void **state) {
     (void)state;
@@ -204,6 +244,7 @@ int main(int count, char **words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down), cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shader, set_up, tear_down), cmocka_unit_test_setup_teardown(test_groupshared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_batch_engine, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_errors, set_up, tear_down), cmocka_unit_test(test_null_backend),
     };

@@ -434,9 +434,10 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_device *d = f->module->device;
     spyp_invocation in;
     PyObject *result = NULL;
-    if (SPYP_UNLIKELY(spyp.tracer != NULL) && spyp_is_traced())
+    if (SPYP_UNLIKELY(spyp.tracers) && spyp_tracing)
         return spyp_call_in_python(self, args, nargsf, names, "slangpy.fusion", "_traced_call", NULL);
     spyp_invocation_begin(&in, f);
+    in.call.diverts = in.call.mode == SPY_CALL_MODE_DEFAULT;
     int status = spyp_nested_begin(&in.call);
     if (SPYP_LIKELY(status == 0)) status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
     if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
@@ -469,9 +470,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
-    // A tensor of torch without memory of its own, as within torch.func.vmap, fails in many ways.
+    // Tensors of torch without memory of their own, as within torch.func.vmap, fail in many ways; bfloat16 is copied.
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
-        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "explain", true);
+        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "instead", true);
     return result;
 }
 

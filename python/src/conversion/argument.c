@@ -13,7 +13,7 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->stream_count = 0;
     call->library = NULL;
     call->wrap = NULL;
-    call->host_torch = false;
+    call->host_torch = call->diverts = false;
     call->name = NULL;
     call->position = SPYP_NO_PARAMETER;
     call->step = NULL;

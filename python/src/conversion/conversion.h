@@ -70,6 +70,7 @@ typedef struct spyp_call {
     // Without them: function(DLPack producer) that makes an array of the library, or NULL; borrowed.
     PyObject *wrap;
     bool host_torch; // an argument is a tensor of torch on the CPU: the result is one, too
+    bool diverts;    // slangpy.autograd makes the call if this device cannot read a tensor of torch where it lies
 } spyp_call;
 
 // >>argument.c

@@ -555,12 +555,21 @@ static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_ar
     return 1;
 }
 
-// Notes that the object is a tensor of torch, which alone has requires_grad.
+// Notes that the object is a tensor of torch, which alone has requires_grad, for a device of another API than
+// CUDA. Returns -1 with an exception set if it lies in CUDA memory.
 static int spyp_note_torch(spyp_call *call, PyObject *object) {
     spyp_producer p;
-    if (call->host_torch || spyp_is_plain(object)) return 0;
+    spyp_dl_tensor t;
+    if (spyp_is_plain(object)) return 0;
     if (spyp_find_producer(Py_TYPE(object), &p) < 0) return -1;
-    call->host_torch = p.requires_grad != NULL;
+    if (!p.requires_grad) return 0;
+    call->host_torch = true;
+    if (!call->diverts) return 0;
+    if (p.api->view(object, &t) != 0) PyErr_Clear();
+    else if (t.device.type == SPYP_DL_CUDA) {
+        PyErr_SetString(spyp.wants_gradient, "the tensor lies in CUDA memory, which a device of another API cannot use");
+        return -1;
+    }
     return 0;
 }
 

@@ -392,14 +392,12 @@ static PyType_Spec spyp_graph_spec = {
 
 // >>traces
 
-// _set_tracer(tracer): from now on this thread's calls of functions and types go to tracer(object, args,
-// kwargs), until _set_tracer(None). Returns the tracer before it.
-static PyObject *spyp_set_tracer(PyObject *self, PyObject *tracer) {
-    PyObject *before = spyp.tracer ? spyp.tracer : Py_NewRef(Py_None);
+static PyObject *spyp_set_tracing(PyObject *self, PyObject *on) {
+    bool now = on == Py_True;
     SPYP_UNUSED(self);
-    spyp.tracer = tracer == Py_None ? NULL : Py_NewRef(tracer);
-    spyp.tracing_thread = PyThread_get_thread_ident();
-    return before;
+    spyp.tracers += (Py_ssize_t)now - (Py_ssize_t)spyp_tracing;
+    spyp_tracing = now;
+    Py_RETURN_NONE;
 }
 
 static PyObject *spyp_fused_text(PyObject *self, PyObject *object) {
@@ -414,7 +412,7 @@ static PyObject *spyp_fused_text(PyObject *self, PyObject *object) {
 }
 
 static PyMethodDef spyp_trace_functions[] = {
-    { "_set_tracer", spyp_set_tracer, METH_O, "_set_tracer(tracer): calls of this thread go to tracer(object, args, kwargs); None: they do not." },
+    { "_set_tracing", spyp_set_tracing, METH_O, "_set_tracing(on): whether slangpy.fusion records the calls of this thread." },
     { "_fused_text", spyp_fused_text, METH_O, "_fused_text(function): the Slang text of a fused function, or None." },
     { NULL, NULL, 0, NULL },
 };

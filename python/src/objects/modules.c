@@ -54,7 +54,7 @@ static PyObject *spyp_struct_item(PyObject *self, PyObject *name) {
 
 // Struct(...) calls the struct's constructor.
 static PyObject *spyp_struct_call(PyObject *self, PyObject *args, PyObject *kwargs) {
-    if (SPYP_UNLIKELY(spyp.tracer != NULL) && spyp_is_traced()) {
+    if (SPYP_UNLIKELY(spyp.tracers) && spyp_tracing) {
         PyObject *fuse = PyImport_ImportModule("slangpy.fusion");
         PyObject *made = fuse ? PyObject_CallMethod(fuse, "_traced_make", "OOO", self, args, kwargs ? kwargs : Py_None) : NULL;
         Py_XDECREF(fuse);

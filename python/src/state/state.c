@@ -5,6 +5,7 @@
 #include <string.h>
 
 spyp_state spyp;
+SPYP_THREAD_LOCAL bool spyp_tracing;
 
 // >>helpers
 

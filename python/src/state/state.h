@@ -42,17 +42,11 @@ typedef struct spyp_state {
     PyObject *numpy;                       // the module; NULL until it is needed
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // classes of arrays.c and cursor.c
-    PyObject *tracer; // slangpy.fusion records the calls of one thread: function(object, args, kwargs); or NULL
-    unsigned long tracing_thread;
+    Py_ssize_t tracers; // threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
 } spyp_state;
 extern spyp_state spyp;
-
-// Returns whether the calls of this thread are recorded instead of made.
-static inline bool spyp_is_traced(void) {
-    return spyp.tracer && spyp.tracing_thread == PyThread_get_thread_ident();
-}
 
 // >>objects
 
@@ -380,6 +374,9 @@ static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, P
 #else
 #define SPYP_THREAD_LOCAL __thread
 #endif
+
+// Whether slangpy.fusion records the calls of this thread.
+extern SPYP_THREAD_LOCAL bool spyp_tracing;
 
 #if defined(__GNUC__)
 #define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)
