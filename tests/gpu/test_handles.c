@@ -290,6 +290,11 @@ static void test_errors(void **state) {
         assert_int_not_equal(spy_texture_handle(sampled, false, &h), SPY_OK);
         ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "spy_texture_handle", "no bindless handles");
         assert_true(h == 0);
+        // Their kernels compile, and are refused by the device.
+        assert_int_not_equal(spy_call(fn("at"), SPY_ARGS(spy_arg_u64("h", 0), texels("p"))), SPY_OK);
+        ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "at", "the kernel uses bindless handles", "descriptor indexing");
+        assert_int_not_equal(spy_call(fn("add"), SPY_ARGS(spy_arg_u64("b", 0), spy_arg_i32("i", 0), spy_arg_f32("v", 5))), SPY_OK);
+        ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "add", "the kernel uses bindless handles");
     } else {
         assert_int_not_equal(spy_texture_handle(sampled, true, &h), SPY_OK);
         ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "spy_texture_handle", "SPY_TEXTURE_USAGE_STORED");
@@ -310,7 +315,8 @@ static void test_errors(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    const spy_device_desc desc = gpu_desc();
+    spy_device_desc desc = gpu_desc();
+    desc.dump_directory = gpu_dump_folder();
     gpu_device = gpu_open(&desc);
     if (gpu_device) module = gpu_module(gpu_device, "handles", source);
     return gpu_device && !module;
@@ -319,13 +325,19 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     spy_release_device(gpu_device);
-    return 0;
+    return gpu_dump_remove();
+}
+
+static void test_spirv(void **state) {
+    (void)state;
+    if (!gpu_device || gpu_is_cuda()) skip();
+    gpu_check_spirv(gpu_dump_folder(), 1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_textures),          cmocka_unit_test(test_structs), cmocka_unit_test(test_tensors_and_samplers),
-        cmocka_unit_test(test_shaders_and_lists), cmocka_unit_test(test_draws),   cmocka_unit_test(test_many), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shaders_and_lists), cmocka_unit_test(test_draws),   cmocka_unit_test(test_many), cmocka_unit_test(test_errors), cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests_name("handles", tests, setup, teardown);
 }
