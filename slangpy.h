@@ -3287,9 +3287,9 @@ SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, 
 // is no argument of its call: it is passed as spy_arg_u64() for a parameter DescriptorHandle<T>, and lies in structs and
 // in the memory of tensors as 8 bytes. On Vulkan the device must have descriptor indexing (SPY_FEATURE_HANDLES); on CUDA
 // textures have handles, which read texels without a sampler. A function that uses handles may use any texture that has
-// one, so all of these are in the state for it before each such call, and the call waits for all earlier work. Functions
-// of draws cannot use handles yet. A handle is valid until its object is released; the caller keeps the object alive as
-// long as functions use the handle.
+// one, but for the targets of its draw, so all of these are in the state for it before each such call or draw, which
+// waits for all earlier work. A handle is valid until its object is released; the caller keeps the object alive as long
+// as functions use the handle.
 // SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. *handle is then 0.
 
 // Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.
@@ -17035,7 +17035,8 @@ SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 // Gives back the numbers of an image's views, when no work uses them any more.
 SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
 // Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
-// There is room for device.listed_count more. Returns the number of uses with them.
+// There is room for device.listed_count more. An image that the work draws into is left out. Returns the number of uses
+// with them.
 SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c
@@ -21771,9 +21772,13 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
             stored ? SPYI_USE_READS | SPYI_USE_WRITES | SPYI_USE_STORED : SPYI_USE_READS | SPYI_USE_SAMPLED;
         spyi_use use =
             spyi_use_of(&image->texture.resource, 0, (uint64_t)image->desc.levels * image->desc.layers, how);
-        for (uint32_t i = 0; i < own; i++) // an argument too: both are in one layout
-            if (uses[i].resource == use.resource && uses[i].how >= SPYI_USE_TEXTURE) uses[i].how = use.how;
-        uses[count++] = use;
+        bool target = false;
+        for (uint32_t i = 0; i < own; i++) {
+            if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
+            target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
+            if (!target) uses[i].how = use.how; // an argument too: both are in one layout
+        }
+        if (!target) uses[count++] = use;
     }
     return count;
 }
@@ -33486,9 +33491,20 @@ void spyi_stage_free(spyi_stage *stage) {
 
 enum { // SPIR-V's numbers
     SPYI_MOVE_BINDING = 33,
+    SPYI_MOVE_SET = 34,
     SPYI_MOVE_OFFSET = 35,
     SPYI_MOVE_PUSH = 9
 };
+
+// Returns whether a variable is in the set of handles, whose bindings both stages share.
+static bool spyi_code_is_handles(const uint32_t *words, size_t count, uint32_t variable) {
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION) break;
+        if (i.op == SPYI_OP_DECORATE && i.length == 4 && i.w[1] == variable && i.w[2] == SPYI_MOVE_SET)
+            return i.w[3] == SPYI_HANDLE_SET;
+    }
+    return false;
+}
 
 void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t binding_count, uint32_t bindings,
                     uint32_t uniforms) {
@@ -33500,7 +33516,8 @@ void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t bind
     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
         uint32_t *w = words + i.at;
         if (i.op == SPYI_OP_FUNCTION) return;
-        if (i.op == SPYI_OP_DECORATE && i.length == 4 && w[2] == SPYI_MOVE_BINDING)
+        if (i.op == SPYI_OP_DECORATE && i.length == 4 && w[2] == SPYI_MOVE_BINDING &&
+            !spyi_code_is_handles(words, count, w[1]))
             w[3] += w[3] < binding_count ? bindings : uniforms;
         if (i.op == SPYI_OP_MEMBER_DECORATE && i.length == 5 && pushed && w[1] == pushed &&
             w[3] == SPYI_MOVE_OFFSET)
@@ -52368,6 +52385,7 @@ typedef struct spyi_pipeline {
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
     uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
+    bool handles;                         // its functions use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
 } spyi_pipeline;
@@ -57088,13 +57106,21 @@ static void spyi_pipelines_trim(spy_raster *raster) {
 // >>one interface
 
 typedef struct spyi_merged {
-    spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 1];
+    spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
     void *code[SPYI_RASTER_STAGES]; // copies that have been changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
     return stage->variant ? stage->variant->program : NULL;
+}
+
+static bool spyi_draw_has_handles(const spyi_drawing *d) {
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_program *program = spyi_stage_program(&d->stages[s]);
+        if (program && spyi_interface_has(&program->iface, SPYI_PARAMETER_HANDLES)) return true;
+    }
+    return false;
 }
 
 // Adds the parameters of one stage that take bindings, or its uniform buffers, with numbers from *next on.
@@ -57142,12 +57168,6 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
         const spyi_program *program = spyi_stage_program(&d->stages[s]);
         if (!program) continue;
         has[s] = spyi_interface_counts(&program->iface);
-        if (spyi_interface_has(&program->iface, SPYI_PARAMETER_HANDLES)) {
-            spyi_text_add(
-                error,
-                "it uses bindless handles, which the functions of draws cannot yet; take the texture itself");
-            return SPY_ERROR_UNSUPPORTED;
-        }
         p->offsets[s] = has[s].block_size ? (uint32_t)spyi_align(p->block_size, 16) : 0;
         if (has[s].block_size) p->block_size = p->offsets[s] + has[s].block_size;
     }
@@ -57173,6 +57193,14 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
         desc->stages[s].code = m->code[s];
         desc->stages[s].code_size = program->code.size;
         desc->stages[s].entry = program->entry;
+    }
+    p->handles = spyi_draw_has_handles(d);
+    if (p->handles) {
+        spyi_parameter *handles = &m->parameters[m->count++];
+        memset(handles, 0, sizeof *handles);
+        handles->kind = SPYI_PARAMETER_HANDLES;
+        handles->stages = SPYI_STAGE_VERTEX | SPYI_STAGE_FRAGMENT;
+        handles->space = SPYI_HANDLE_SET;
     }
     if (p->block_size) {
         spyi_parameter *values = &m->parameters[m->count++];
@@ -58387,6 +58415,11 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK) status = spyi_draw_block(d, pipeline, error);
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
+    if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
+        if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
+        d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
+        d->untracked = true;
+    }
     d->raster->uses[d->use_count++] = spyi_use_of(&pipeline->head.resource, 0, 0, 0);
     d->work.work = spyi_work_of(spyi_work_draw());
     d->work.kernel = pipeline->kernel;

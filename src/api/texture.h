@@ -356,9 +356,9 @@ SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, 
 // is no argument of its call: it is passed as spy_arg_u64() for a parameter DescriptorHandle<T>, and lies in structs and
 // in the memory of tensors as 8 bytes. On Vulkan the device must have descriptor indexing (SPY_FEATURE_HANDLES); on CUDA
 // textures have handles, which read texels without a sampler. A function that uses handles may use any texture that has
-// one, so all of these are in the state for it before each such call, and the call waits for all earlier work. Functions
-// of draws cannot use handles yet. A handle is valid until its object is released; the caller keeps the object alive as
-// long as functions use the handle.
+// one, but for the targets of its draw, so all of these are in the state for it before each such call or draw, which
+// waits for all earlier work. A handle is valid until its object is released; the caller keeps the object alive as long
+// as functions use the handle.
 // SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. *handle is then 0.
 
 // Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.

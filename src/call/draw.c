@@ -346,6 +346,11 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK) status = spyi_draw_block(d, pipeline, error);
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
+    if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
+        if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
+        d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
+        d->untracked = true;
+    }
     d->raster->uses[d->use_count++] = spyi_use_of(&pipeline->head.resource, 0, 0, 0);
     d->work.work = spyi_work_of(spyi_work_draw());
     d->work.kernel = pipeline->kernel;

@@ -72,13 +72,21 @@ static void spyi_pipelines_trim(spy_raster *raster) {
 // >>one interface
 
 typedef struct spyi_merged {
-    spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 1];
+    spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
     void *code[SPYI_RASTER_STAGES]; // copies that have been changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
     return stage->variant ? stage->variant->program : NULL;
+}
+
+static bool spyi_draw_has_handles(const spyi_drawing *d) {
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_program *program = spyi_stage_program(&d->stages[s]);
+        if (program && spyi_interface_has(&program->iface, SPYI_PARAMETER_HANDLES)) return true;
+    }
+    return false;
 }
 
 // Adds the parameters of one stage that take bindings, or its uniform buffers, with numbers from *next on.
@@ -126,12 +134,6 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
         const spyi_program *program = spyi_stage_program(&d->stages[s]);
         if (!program) continue;
         has[s] = spyi_interface_counts(&program->iface);
-        if (spyi_interface_has(&program->iface, SPYI_PARAMETER_HANDLES)) {
-            spyi_text_add(
-                error,
-                "it uses bindless handles, which the functions of draws cannot yet; take the texture itself");
-            return SPY_ERROR_UNSUPPORTED;
-        }
         p->offsets[s] = has[s].block_size ? (uint32_t)spyi_align(p->block_size, 16) : 0;
         if (has[s].block_size) p->block_size = p->offsets[s] + has[s].block_size;
     }
@@ -157,6 +159,14 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
         desc->stages[s].code = m->code[s];
         desc->stages[s].code_size = program->code.size;
         desc->stages[s].entry = program->entry;
+    }
+    p->handles = spyi_draw_has_handles(d);
+    if (p->handles) {
+        spyi_parameter *handles = &m->parameters[m->count++];
+        memset(handles, 0, sizeof *handles);
+        handles->kind = SPYI_PARAMETER_HANDLES;
+        handles->stages = SPYI_STAGE_VERTEX | SPYI_STAGE_FRAGMENT;
+        handles->space = SPYI_HANDLE_SET;
     }
     if (p->block_size) {
         spyi_parameter *values = &m->parameters[m->count++];

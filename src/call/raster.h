@@ -20,6 +20,7 @@ typedef struct spyi_pipeline {
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
     uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
+    bool handles;                         // its functions use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
 } spyi_pipeline;

@@ -210,9 +210,20 @@ void spyi_stage_free(spyi_stage *stage) {
 
 enum { // SPIR-V's numbers
     SPYI_MOVE_BINDING = 33,
+    SPYI_MOVE_SET = 34,
     SPYI_MOVE_OFFSET = 35,
     SPYI_MOVE_PUSH = 9
 };
+
+// Returns whether a variable is in the set of handles, whose bindings both stages share.
+static bool spyi_code_is_handles(const uint32_t *words, size_t count, uint32_t variable) {
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
+        if (i.op == SPYI_OP_FUNCTION) break;
+        if (i.op == SPYI_OP_DECORATE && i.length == 4 && i.w[1] == variable && i.w[2] == SPYI_MOVE_SET)
+            return i.w[3] == SPYI_HANDLE_SET;
+    }
+    return false;
+}
 
 void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t binding_count, uint32_t bindings,
                     uint32_t uniforms) {
@@ -224,7 +235,8 @@ void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t bind
     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
         uint32_t *w = words + i.at;
         if (i.op == SPYI_OP_FUNCTION) return;
-        if (i.op == SPYI_OP_DECORATE && i.length == 4 && w[2] == SPYI_MOVE_BINDING)
+        if (i.op == SPYI_OP_DECORATE && i.length == 4 && w[2] == SPYI_MOVE_BINDING &&
+            !spyi_code_is_handles(words, count, w[1]))
             w[3] += w[3] < binding_count ? bindings : uniforms;
         if (i.op == SPYI_OP_MEMBER_DECORATE && i.length == 5 && pushed && w[1] == pushed &&
             w[3] == SPYI_MOVE_OFFSET)

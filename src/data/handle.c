@@ -47,9 +47,13 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
             stored ? SPYI_USE_READS | SPYI_USE_WRITES | SPYI_USE_STORED : SPYI_USE_READS | SPYI_USE_SAMPLED;
         spyi_use use =
             spyi_use_of(&image->texture.resource, 0, (uint64_t)image->desc.levels * image->desc.layers, how);
-        for (uint32_t i = 0; i < own; i++) // an argument too: both are in one layout
-            if (uses[i].resource == use.resource && uses[i].how >= SPYI_USE_TEXTURE) uses[i].how = use.how;
-        uses[count++] = use;
+        bool target = false;
+        for (uint32_t i = 0; i < own; i++) {
+            if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
+            target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
+            if (!target) uses[i].how = use.how; // an argument too: both are in one layout
+        }
+        if (!target) uses[count++] = use;
     }
     return count;
 }

@@ -118,7 +118,8 @@ SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 // Gives back the numbers of an image's views, when no work uses them any more.
 SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
 // Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
-// There is room for device.listed_count more. Returns the number of uses with them.
+// There is room for device.listed_count more. An image that the work draws into is left out. Returns the number of uses
+// with them.
 SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c

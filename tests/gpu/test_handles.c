@@ -25,7 +25,12 @@ static const char source[] =
     "[shader(\"compute\")] [numthreads(8, 8, 1)]\n"
     "void copy(uint3 t : SV_DispatchThreadID, uniform float k, uniform DescriptorHandle<Texture2D<float4>> from,\n"
     "          uniform DescriptorHandle<RWTexture2D<float4>> to) { RWTexture2D<float4> o = *to; o[t.xy] = from[t.xy] * k; }\n"
-    "float typed(DescriptorHandle<Buffer<float>> b) { return b[0]; }\n";
+    "float typed(DescriptorHandle<Buffer<float>> b) { return b[0]; }\n"
+    "[shader(\"vertex\")] float4 vs(uint id : SV_VertexID, uniform DescriptorHandle<StructuredBuffer<float>> corners) : SV_Position {\n"
+    "    return float4(corners[2 * id], corners[2 * id + 1], 0.5, 1);\n"
+    "}\n"
+    "[shader(\"fragment\")] float4 fs(float4 p : SV_Position, uniform float k, uniform DescriptorHandle<Texture2D<float4>> image,\n"
+    "                               uniform Texture2D<float4> other) : SV_Target { return image[int2(p.xy)] * k + other[int2(p.xy)]; }\n";
 
 enum { W = 16, H = 8, N = W * H };
 
@@ -99,6 +104,14 @@ static void texture_is(spy_texture *t, float first, float k) {
     OK(spy_texture_read(t, NULL, got, sizeof got));
     for (int i = 0; i < 4 * N; i++)
         if (got[i] != expected[i] * k) fail_msg("number %d is %g, expected %g", i, (double)got[i], (double)(expected[i] * k));
+}
+
+static void texture_is_sum(spy_texture *t, float k, float more) {
+    float got[4 * N], plain[4 * N];
+    fill(plain, 0);
+    OK(spy_texture_read(t, NULL, got, sizeof got));
+    for (int i = 0; i < 4 * N; i++)
+        if (got[i] != plain[i] * k + more) fail_msg("number %d is %g, expected %g", i, (double)got[i], (double)(plain[i] * k + more));
 }
 
 static const uint32_t both = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_STORED;
@@ -219,6 +232,40 @@ static void test_shaders_and_lists(void **state) {
     spy_release_texture(from), spy_release_texture(to);
 }
 
+// Both stages of a draw; the target has a handle, too, and is drawn into after it was read.
+static void test_draws(void **state) {
+    HANDLES();
+    VULKAN();
+    const float corners[6] = { -1, -1, 3, -1, -1, 3 };
+    spy_tensor *t = floats(SPY_SHAPE(6), corners);
+    spy_texture *a = image(both | SPY_TEXTURE_USAGE_COLOR_TARGET, 0), *b = image(both | SPY_TEXTURE_USAGE_COLOR_TARGET, 0),
+                *other = image(SPY_TEXTURE_USAGE_SAMPLED, 4);
+    spy_tensor *out = floats(SPY_SHAPE(H, W, 4), NULL);
+    uint64_t h;
+    OK(spy_tensor_handle(t, &h));
+    spy_raster_desc rd;
+    memset(&rd, 0, sizeof rd);
+    rd.vertex = fn("vs");
+    rd.fragment = fn("fs");
+    spy_raster *r = MADE(spy_raster, spy_create_raster(gpu_device, &rd));
+    spy_draw_desc d;
+    memset(&d, 0, sizeof d);
+    d.vertex_count = 3;
+    for (int i = 0; i < 4; i++) { // b = 2 * a + other, a = 2 * b + other, ...
+        spy_texture *from = i % 2 ? b : a;
+        d.targets[0].texture = i % 2 ? a : b;
+        OK(spy_draw(r, &d, SPY_ARGS(spy_arg_u64("corners", h), spy_arg_f32("k", 2), spy_arg_u64("image", handle_of(from, false)),
+                                    spy_arg_texture("other", other)), NULL));
+    }
+    // 16 a + 15 other, with other = a + 4: all of it exact.
+    texture_is_sum(a, 31, 60);
+    OK(spy_call(fn("at"), SPY_ARGS(spy_arg_u64("h", handle_of(a, false)), texels("p"), spy_arg_tensor("_result", out))));
+    result_is(out, 0, 31, 60);
+    spy_release_raster(r);
+    spy_release_texture(a), spy_release_texture(b), spy_release_texture(other);
+    spy_release_tensor(t), spy_release_tensor(out);
+}
+
 // Numbers are taken again when their textures have gone, while other work runs.
 static void test_many(void **state) {
     HANDLES();
@@ -243,6 +290,11 @@ static void test_errors(void **state) {
         assert_int_not_equal(spy_texture_handle(sampled, false, &h), SPY_OK);
         ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "spy_texture_handle", "no bindless handles");
         assert_true(h == 0);
+        // Their kernels compile, and are refused by the device.
+        assert_int_not_equal(spy_call(fn("at"), SPY_ARGS(spy_arg_u64("h", 0), texels("p"))), SPY_OK);
+        ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "at", "the kernel uses bindless handles", "descriptor indexing");
+        assert_int_not_equal(spy_call(fn("add"), SPY_ARGS(spy_arg_u64("b", 0), spy_arg_i32("i", 0), spy_arg_f32("v", 5))), SPY_OK);
+        ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "add", "the kernel uses bindless handles");
     } else {
         assert_int_not_equal(spy_texture_handle(sampled, true, &h), SPY_OK);
         ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "spy_texture_handle", "SPY_TEXTURE_USAGE_STORED");
@@ -263,7 +315,8 @@ static void test_errors(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    const spy_device_desc desc = gpu_desc();
+    spy_device_desc desc = gpu_desc();
+    desc.dump_directory = gpu_dump_folder();
     gpu_device = gpu_open(&desc);
     if (gpu_device) module = gpu_module(gpu_device, "handles", source);
     return gpu_device && !module;
@@ -272,13 +325,19 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     spy_release_device(gpu_device);
-    return 0;
+    return gpu_dump_remove();
+}
+
+static void test_spirv(void **state) {
+    (void)state;
+    if (!gpu_device || gpu_is_cuda()) skip();
+    gpu_check_spirv(gpu_dump_folder(), 1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_textures),          cmocka_unit_test(test_structs), cmocka_unit_test(test_tensors_and_samplers),
-        cmocka_unit_test(test_shaders_and_lists), cmocka_unit_test(test_many),    cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_shaders_and_lists), cmocka_unit_test(test_draws),   cmocka_unit_test(test_many), cmocka_unit_test(test_errors), cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests_name("handles", tests, setup, teardown);
 }
