@@ -26282,15 +26282,23 @@ SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
+// How a fragment shader gets an input of the corners' values.
+typedef enum spyi_interpolation {
+    SPYI_INTERPOLATION_PERSPECTIVE,
+    SPYI_INTERPOLATION_FLAT,  // `nointerpolation`: the value of the triangle's first corner
+    SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
+} spyi_interpolation;
+
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
     char *name;     // of the struct's field or of the parameter; "" of a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
-    uint32_t location; // the first of them; a matrix takes one for each row
-    uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;        // it is a field of that parameter or of the result
-    char *path;        // and then its place in it: ".light.color"; "": none
+    uint32_t location;     // the first of them; a matrix takes one for each row
+    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
+    bool field;            // it is a field of that parameter or of the result
+    char *path;            // and then its place in it: ".light.color"; "": none
+    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 
@@ -26301,9 +26309,9 @@ typedef struct spyi_varyings {
 
 // A function of the module as a shader of one stage.
 typedef struct spyi_stage {
-    bool declared;    // it has [shader("vertex")] or [shader("fragment")]
-    spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
-    spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
+    bool declared;                               // it has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;                             // if not: the stage that it has, or SPY_STAGE_NONE
+    spyi_entry entry;                            // systems: SPYI_SYSTEM_VARYING for inputs and outputs
     spyi_varyings inputs, outputs;               // no SV_ values, but SV_Target
     spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
@@ -26313,6 +26321,9 @@ typedef struct spyi_stage {
 SPYI_FN bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out,
                              spyi_text *error);
 SPYI_FN void spyi_stage_free(spyi_stage *stage);
+// Finds in a fragment shader's SPIR-V how its inputs are interpolated, which reflection does not tell. Inputs that the
+// code does not have stay as they are.
+SPYI_FN void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs);
 // Moves what a vertex or fragment shader takes, so that two stages can share one interface: all of its push
 // constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and those behind them, which
 // are its uniform buffers, by `uniforms` numbers. `words` is changed in place.
@@ -33021,6 +33032,32 @@ void spyi_stage_free(spyi_stage *stage) {
     spyi_varyings_free(&stage->system_inputs);
     spyi_varyings_free(&stage->system_outputs);
     memset(stage, 0, sizeof *stage);
+}
+
+// >>interpolation
+
+enum { // SPIR-V's numbers
+    SPYI_STAGE_INPUT = 1,
+    SPYI_STAGE_NO_PERSPECTIVE = 13,
+    SPYI_STAGE_FLAT = 14,
+    SPYI_STAGE_LOCATION = 30
+};
+
+void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs) {
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i) && i.op != SPYI_OP_FUNCTION;) {
+        if (i.op != SPYI_OP_VARIABLE || i.length < 4 || i.w[3] != SPYI_STAGE_INPUT) continue;
+        uint32_t variable = i.w[2], location = UINT32_MAX;
+        uint8_t how = SPYI_INTERPOLATION_PERSPECTIVE;
+        for (spyi_spirv_at d = spyi_spirv_first(words, count);
+             spyi_spirv_next(&d) && d.op != SPYI_OP_FUNCTION;) {
+            if (d.op != SPYI_OP_DECORATE || d.length < 3 || d.w[1] != variable) continue;
+            if (d.w[2] == SPYI_STAGE_FLAT) how = SPYI_INTERPOLATION_FLAT;
+            if (d.w[2] == SPYI_STAGE_NO_PERSPECTIVE) how = SPYI_INTERPOLATION_LINEAR;
+            if (d.w[2] == SPYI_STAGE_LOCATION && d.length > 3) location = d.w[3];
+        }
+        for (uint32_t k = 0; k < inputs->count; k++)
+            if (inputs->items[k].location == location) inputs->items[k].interpolation = how;
+    }
 }
 
 // >>one interface for two stages
@@ -58020,6 +58057,7 @@ static void spyi_draw_corner_text(spyi_draw_writer *w) {
 
 static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    const char *no_diff = w->form->vertices ? "" : "no_diff ";
     uint32_t column = 4, flat = 0;
     for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
         const spyi_varying *v = &part->stage.inputs.items[i];
@@ -58030,11 +58068,12 @@ static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
         for (uint32_t c = 0; c < v->type->columns; c++) {
             if (c) spyi_text_add(w->out, ", ");
             if (!floats) spyi_text_add(w->out, "slangpy_draw_flat[slangpy_draw_corner, %u]", flat++);
+            else if (v->interpolation == SPYI_INTERPOLATION_FLAT)
+                spyi_text_add(w->out, "%sslangpy_draw_corners[slangpy_draw_corner, %u]", no_diff, column++);
             else
                 spyi_text_add(
-                    w->out,
-                    "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_weights)",
-                    w->form->vertices ? "" : "no_diff ", column++);
+                    w->out, "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_%s)",
+                    no_diff, column++, v->interpolation == SPYI_INTERPOLATION_LINEAR ? "linear" : "weights");
         }
         spyi_text_add(w->out, ");\n");
     }
@@ -58096,7 +58135,8 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
             spyi_text_add(w->out, ";\n");
         }
     }
-    spyi_text_add(w->out, "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
+    spyi_text_add(w->out,
+                  "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
 // Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
@@ -58127,6 +58167,8 @@ static void spyi_draw_shade_text(spyi_draw_writer *w) {
         "slangpy_draw_r.z)), slangpy_draw_h = dot(slangpy_draw_weights, float3(slangpy_draw_p.w, "
         "slangpy_draw_q.w, "
         "slangpy_draw_r.w));\n"
+        "    float3 slangpy_draw_linear = slangpy_draw_weights * float3(slangpy_draw_p.w, slangpy_draw_q.w, "
+        "slangpy_draw_r.w) / slangpy_draw_h;\n"
         "    float4 slangpy_draw_place = float4(slangpy_draw_at.x, slangpy_draw_at.y, "
         "slangpy_draw_view.depths.x + slangpy_draw_z "
         "/ "
@@ -58318,6 +58360,25 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
+// Finds how the fragment function's inputs are interpolated, from its code. Code that needs more than the function to be
+// compiled is left to the draw, which then has interpolated with perspective.
+static void spyi_draw_find_interpolation(spyi_raster_part *part) {
+    spy_function *function = part->function;
+    const spyi_conformances none = { NULL, 0 };
+    spyi_entry own = part->stage.entry;
+    spyi_code code;
+    spyi_text ignored = { NULL, 0, 0 };
+    spyi_outside outside;
+    spyi_step_out(function->object.device, &outside, function->module);
+    spy_status status = spyi_unit_compile_own(function->module->unit, function->name, "", function->name,
+                                              &own, none, &code, &ignored);
+    spyi_step_in(function->object.device, &outside);
+    if (status == SPY_OK && part->generation == function->module->generation)
+        spyi_code_interpolation((const uint32_t *)code.data, code.size / 4, &part->stage.inputs);
+    if (status == SPY_OK) spyi_code_free(&code);
+    spyi_text_free(&ignored);
+}
+
 static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
     spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
     spyi_text text = { NULL, 0, 0 };
@@ -58328,6 +58389,7 @@ static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient
     if (status == SPY_OK && g->form.vertices)
         status = spyi_draw_check_derivative(raster, SPYI_RASTER_VERTEX, error);
     g->generation = module->generation;
+    if (status == SPY_OK) spyi_draw_find_interpolation(&raster->parts[SPYI_RASTER_FRAGMENT]);
     if (status == SPY_OK) status = spyi_draw_gradient_text(raster, g, &text, error);
     if (status == SPY_OK)
         g->module = spyi_module_extend(module, &plain, spyi_text_str(&text), &status, error);

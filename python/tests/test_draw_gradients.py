@@ -367,6 +367,47 @@ def test_integers_are_flat(device, more):
     assert np.allclose(gain.grad.to_numpy(), more_target.to_numpy()[..., 0].sum(), rtol=1e-6)
 
 
+MODES = """
+import slangpy;
+struct Varying : IDifferentiable { float4 position : SV_Position; float a : A; nointerpolation float2 b : B; noperspective float c : C; };
+[Differentiable] [shader("vertex")] Varying vertex_main(float4 position : POSITION, float3 value : VALUE)
+{
+    Varying o; o.position = position; o.a = value.x; o.b = float2(value.y, value.z); o.c = value.x; return o;
+}
+[Differentiable] [shader("fragment")] float4 fragment_main(Varying v) : SV_Target { return float4(v.a, v.b.x * v.b.y, v.c * v.c, 1); }
+"""
+
+
+def test_interpolation(device):
+    """nointerpolation and noperspective are those of the draw, with perspective beside them."""
+    module = spy.Module.load_from_source(device, "test_draw_gradients_modes", MODES)
+    rng = np.random.default_rng(3)
+    position = np.array([[-0.9, -0.9, 0, 1], [-0.9 * 2, 0.9 * 2, 0, 2], [0.9 * 0.5, -0.9 * 0.5, 0, 0.5]])
+    value = rng.random((3, 3))
+    target, p, v = make_target(device, 32, 32), tensor(device, position), tensor(device, value)
+    weights = rng.standard_normal((32, 32, 4)) * (np.add.outer(-np.arange(32), np.arange(32)) < -4)[..., None]  # inside only: what lavapipe
+    weights[:, :4] = weights[28:] = 0  # clips without perspective has no numbers
+    target.grad.copy_from_numpy(weights.astype(np.float32))
+    module.draw.bwds("vertex_main", "fragment_main", vertices={"position": p, "value": v}, target=target)
+
+    def loss(position, value):
+        module.draw("vertex_main", "fragment_main", vertices={"position": position, "value": value}, target=target, clear=[0, 0, 0, 0])
+        return (target.to_numpy().astype(float) * weights).sum()
+
+    for t, at, step in ((v, 1, 1e-2), (p, 0, 2e-3)):
+        expected = np.zeros(t.shape)
+        for i in np.ndindex(*expected.shape):
+            if at == 0 and i[1] == 2:
+                continue  # of z nothing is seen
+            ends = []
+            for s in (step, -step):
+                both = [position.copy(), value.copy()]
+                both[at][i] += s * (position[i[0], 3] if at == 0 else 1)
+                ends.append(loss(*both))
+            expected[i] = (ends[0] - ends[1]) / (2 * step * (position[i[0], 3] if at == 0 else 1))
+        assert np.linalg.norm(t.grad.to_numpy() - expected) <= 2e-3 * np.linalg.norm(expected)
+
+
 def test_targets_formats_and_sides(device, more):
     """Several targets; 8 bits cut values off, where nothing changes; the back of a triangle; scissors; sums go on."""
     first, second = ones(device), make_target(device, 8, 8, spy.Format.rg32_float)
