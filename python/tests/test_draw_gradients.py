@@ -468,6 +468,18 @@ def test_reload(device, more):
         assert np.allclose(gain.grad.to_numpy(), expected, rtol=1e-5)
 
 
+def test_explain(device, more):
+    """Says what gets a gradient, what is exact, and what the functions are; or why there is none."""
+    quad = dict(vertices={"position": tensor(device, SQUARE), "weight": np.ones(4)}, indices=HALVES, target=ones(device), gain=number(device, 2), clear=[0, 0, 0, 0])
+    text = more.draw.explain("vertex_struct", "fragment_main", edges=True, **quad)
+    for words in ("gradients of 2 triangles on 8 x 8 pixels", "gain: gets a gradient, by the fragment function's derivative: exact", "weight: a constant",
+                  "position: gets a gradient, through the corners of triangles: exact inside, and of edges", "approximate: edges", "bwd_diff(slangpy_draw_shade)"):
+        assert words in text
+    assert "not counted: which triangle a pixel shows" in more.draw.explain("vertex_struct", "fragment_main", **quad)
+    assert "not differentiable" in more.draw.explain("vertex_struct", "fragment_plain", **quad)
+    assert quad["gain"].grad.to_numpy() == 0
+
+
 # >>bad input
 
 def test_refusals(device, more):
