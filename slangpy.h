@@ -58450,7 +58450,8 @@ typedef struct spyi_draw_pass {
     uint32_t triangles;                           // of one instance
     int64_t corners;                              // of all
     bool reversed;                                // large depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // by input of the vertex function, as numbers (n, columns)
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // of the form's buffers, as numbers (n, columns)
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // of each; 0: as many as its struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
@@ -58571,6 +58572,7 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         if (b == pass->form.buffer_count) {
             of[b] = arg;
             pass->attributes[b] = arg->value.tensor;
+            pass->columns[b] = field ? 0 : v->type->columns;
             pass->form.buffer_count++;
         }
         spy_dtype scalar = t->type->scalar;
@@ -58654,19 +58656,16 @@ static spy_status spyi_draw_no(
     return SPY_ERROR_INTERNAL;
 }
 
-// Replaces an attribute's tensor by a view of its numbers, (n, columns).
-static spy_tensor *spyi_draw_numbers(spy_tensor *tensor) {
+// Returns a view of an attribute's numbers, (n, columns).
+static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
-    spy_tensor_info info = spy_get_tensor_info(flat);
-    if (!flat || info.shape.rank == 2) return flat;
-    spy_shape shape = info.shape;
-    spy_tensor_info whole = spy_get_tensor_info(tensor);
-    int64_t columns =
-        info.shape.rank > whole.shape.rank || info.shape.rank > 2 ? info.shape.dims[info.shape.rank - 1] : 1;
+    spy_shape shape = spy_get_tensor_info(flat).shape;
+    int64_t last = shape.rank ? shape.dims[shape.rank - 1] : 1;
+    if (!flat || (shape.rank == 2 && (!columns || last == columns))) return flat;
+    memset(&shape, 0, sizeof shape);
     shape.rank = 2;
     shape.dims[0] = -1;
-    shape.dims[1] = columns;
-    for (uint32_t i = 2; i < SPY_MAX_RANK; i++) shape.dims[i] = 0;
+    shape.dims[1] = columns ? columns : last;
     spy_tensor *rows = spy_create_reshape(flat, shape);
     spy_release_tensor(flat);
     return rows;
@@ -58690,7 +58689,7 @@ static bool spyi_draw_tensors(spyi_draw_pass *pass) {
     const spyi_draw_gradient *g = &pass->gradient;
     bool good = true;
     for (uint32_t b = 0; b < pass->form.buffer_count; b++) {
-        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b]);
+        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b], pass->columns[b]);
         good = good && pass->attributes[b];
     }
     if (pass->indices) pass->indices = spy_create_flat_view(pass->indices);

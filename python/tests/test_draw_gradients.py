@@ -326,6 +326,16 @@ def test_indices(device, more, dtype):
     assert np.allclose(gain.grad.to_numpy(), 64 * 2.5, rtol=1e-4)
 
 
+def test_attributes_in_a_grid(device, more):
+    """A tensor of more dimensions has its elements in their order."""
+    weight, position = tensor(device, [[1, 2], [3, 4]]), tensor(device, SQUARE.reshape(2, 2, 2))
+    more.draw.bwds("vertex_struct", "fragment_main", vertices={"position": position, "weight": weight}, indices=HALVES, target=ones(device), gain=2.0)
+    line = tensor(device, [1, 2, 3, 4])
+    more.draw.bwds("vertex_struct", "fragment_main", vertices={"position": SQUARE, "weight": line}, indices=HALVES, target=ones(device), gain=2.0)
+    assert np.allclose(weight.grad.to_numpy().reshape(-1), line.grad.to_numpy(), rtol=1e-4)
+    assert position.grad.to_numpy().shape == (2, 2, 2) and np.abs(position.grad.to_numpy()).max() > 1
+
+
 def test_structs_and_strips(device, more):
     """A tensor of the vertices' struct has its gradient; a strip gives the same as a list."""
     vertices = spy.Tensor.empty(device, (4,), dtype=more.Vertex)
