@@ -3589,6 +3589,11 @@ SPY_API spy_status spy_draw(spy_raster *raster, const spy_draw_desc *draw, spy_a
 // refused for gradients of vertices. Errors found before the first call leave all gradients unchanged. Threads: any.
 SPY_API spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
                                      const spy_call_options *options);
+// Describes what spy_draw_backward() would do: which arguments get gradients, what of them is exact, and the functions
+// that are generated for it. Works like snprintf: writes at most `capacity` bytes including the NUL, and returns the
+// text's length without the NUL. When it cannot be done, the text is that of the error. Threads: any.
+SPY_API size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                                const spy_call_options *options, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }
@@ -3809,6 +3814,13 @@ inline typename spyi_with_list<List, spy_status>::type spy_draw_backward(spy_ras
                                                                          List &&args,
                                                                          const spy_call_options *options) {
     return spy_draw_backward(raster, draw, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, size_t>::type spy_explain_draw(spy_raster *raster,
+                                                                    const spy_draw_desc *draw, List &&args,
+                                                                    const spy_call_options *options,
+                                                                    char *text, size_t capacity) {
+    return spy_explain_draw(raster, draw, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
@@ -26722,15 +26734,23 @@ SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
+// How a fragment shader gets an input of the corners' values.
+typedef enum spyi_interpolation {
+    SPYI_INTERPOLATION_PERSPECTIVE,
+    SPYI_INTERPOLATION_FLAT,  // `nointerpolation`: the value of the triangle's first corner
+    SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
+} spyi_interpolation;
+
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
     char *name;     // of the struct's field or of the parameter; "" of a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
-    uint32_t location; // the first of them; a matrix takes one for each row
-    uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;        // it is a field of that parameter or of the result
-    char *path;        // and then its place in it: ".light.color"; "": none
+    uint32_t location;     // the first of them; a matrix takes one for each row
+    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
+    bool field;            // it is a field of that parameter or of the result
+    char *path;            // and then its place in it: ".light.color"; "": none
+    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 
@@ -26741,9 +26761,9 @@ typedef struct spyi_varyings {
 
 // A function of the module as a shader of one stage.
 typedef struct spyi_stage {
-    bool declared;    // it has [shader("vertex")] or [shader("fragment")]
-    spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
-    spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
+    bool declared;                               // it has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;                             // if not: the stage that it has, or SPY_STAGE_NONE
+    spyi_entry entry;                            // systems: SPYI_SYSTEM_VARYING for inputs and outputs
     spyi_varyings inputs, outputs;               // no SV_ values, but SV_Target
     spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
@@ -26753,6 +26773,9 @@ typedef struct spyi_stage {
 SPYI_FN bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out,
                              spyi_text *error);
 SPYI_FN void spyi_stage_free(spyi_stage *stage);
+// Finds in a fragment shader's SPIR-V how its inputs are interpolated, which reflection does not tell. Inputs that the
+// code does not have stay as they are.
+SPYI_FN void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs);
 // Moves what a vertex or fragment shader takes, so that two stages can share one interface: all of its push
 // constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and those behind them, which
 // are its uniform buffers, by `uniforms` numbers. `words` is changed in place.
@@ -33485,6 +33508,32 @@ void spyi_stage_free(spyi_stage *stage) {
     spyi_varyings_free(&stage->system_inputs);
     spyi_varyings_free(&stage->system_outputs);
     memset(stage, 0, sizeof *stage);
+}
+
+// >>interpolation
+
+enum { // SPIR-V's numbers
+    SPYI_STAGE_INPUT = 1,
+    SPYI_STAGE_NO_PERSPECTIVE = 13,
+    SPYI_STAGE_FLAT = 14,
+    SPYI_STAGE_LOCATION = 30
+};
+
+void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs) {
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i) && i.op != SPYI_OP_FUNCTION;) {
+        if (i.op != SPYI_OP_VARIABLE || i.length < 4 || i.w[3] != SPYI_STAGE_INPUT) continue;
+        uint32_t variable = i.w[2], location = UINT32_MAX;
+        uint8_t how = SPYI_INTERPOLATION_PERSPECTIVE;
+        for (spyi_spirv_at d = spyi_spirv_first(words, count);
+             spyi_spirv_next(&d) && d.op != SPYI_OP_FUNCTION;) {
+            if (d.op != SPYI_OP_DECORATE || d.length < 3 || d.w[1] != variable) continue;
+            if (d.w[2] == SPYI_STAGE_FLAT) how = SPYI_INTERPOLATION_FLAT;
+            if (d.w[2] == SPYI_STAGE_NO_PERSPECTIVE) how = SPYI_INTERPOLATION_LINEAR;
+            if (d.w[2] == SPYI_STAGE_LOCATION && d.length > 3) location = d.w[3];
+        }
+        for (uint32_t k = 0; k < inputs->count; k++)
+            if (inputs->items[k].location == location) inputs->items[k].interpolation = how;
+    }
 }
 
 // >>one interface for two stages
@@ -58764,6 +58813,7 @@ static void spyi_draw_corner_text(spyi_draw_writer *w) {
 
 static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    const char *no_diff = w->form->vertices ? "" : "no_diff ";
     uint32_t column = 4, flat = 0;
     for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
         const spyi_varying *v = &part->stage.inputs.items[i];
@@ -58774,11 +58824,12 @@ static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
         for (uint32_t c = 0; c < v->type->columns; c++) {
             if (c) spyi_text_add(w->out, ", ");
             if (!floats) spyi_text_add(w->out, "slangpy_draw_flat[slangpy_draw_corner, %u]", flat++);
+            else if (v->interpolation == SPYI_INTERPOLATION_FLAT)
+                spyi_text_add(w->out, "%sslangpy_draw_corners[slangpy_draw_corner, %u]", no_diff, column++);
             else
                 spyi_text_add(
-                    w->out,
-                    "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_weights)",
-                    w->form->vertices ? "" : "no_diff ", column++);
+                    w->out, "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_%s)",
+                    no_diff, column++, v->interpolation == SPYI_INTERPOLATION_LINEAR ? "linear" : "weights");
         }
         spyi_text_add(w->out, ");\n");
     }
@@ -58840,7 +58891,8 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
             spyi_text_add(w->out, ";\n");
         }
     }
-    spyi_text_add(w->out, "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
+    spyi_text_add(w->out,
+                  "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
 // Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
@@ -58871,6 +58923,8 @@ static void spyi_draw_shade_text(spyi_draw_writer *w) {
         "slangpy_draw_r.z)), slangpy_draw_h = dot(slangpy_draw_weights, float3(slangpy_draw_p.w, "
         "slangpy_draw_q.w, "
         "slangpy_draw_r.w));\n"
+        "    float3 slangpy_draw_linear = slangpy_draw_weights * float3(slangpy_draw_p.w, slangpy_draw_q.w, "
+        "slangpy_draw_r.w) / slangpy_draw_h;\n"
         "    float4 slangpy_draw_place = float4(slangpy_draw_at.x, slangpy_draw_at.y, "
         "slangpy_draw_view.depths.x + slangpy_draw_z "
         "/ "
@@ -59062,6 +59116,25 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
+// Finds how the fragment function's inputs are interpolated, from its code. Code that needs more than the function to be
+// compiled is left to the draw, which then has interpolated with perspective.
+static void spyi_draw_find_interpolation(spyi_raster_part *part) {
+    spy_function *function = part->function;
+    const spyi_conformances none = { NULL, 0 };
+    spyi_entry own = part->stage.entry;
+    spyi_code code;
+    spyi_text ignored = { NULL, 0, 0 };
+    spyi_outside outside;
+    spyi_step_out(function->object.device, &outside, function->module);
+    spy_status status = spyi_unit_compile_own(function->module->unit, function->name, "", function->name,
+                                              &own, none, &code, &ignored);
+    spyi_step_in(function->object.device, &outside);
+    if (status == SPY_OK && part->generation == function->module->generation)
+        spyi_code_interpolation((const uint32_t *)code.data, code.size / 4, &part->stage.inputs);
+    if (status == SPY_OK) spyi_code_free(&code);
+    spyi_text_free(&ignored);
+}
+
 static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
     spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
     spyi_text text = { NULL, 0, 0 };
@@ -59072,6 +59145,7 @@ static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient
     if (status == SPY_OK && g->form.vertices)
         status = spyi_draw_check_derivative(raster, SPYI_RASTER_VERTEX, error);
     g->generation = module->generation;
+    if (status == SPY_OK) spyi_draw_find_interpolation(&raster->parts[SPYI_RASTER_FRAGMENT]);
     if (status == SPY_OK) status = spyi_draw_gradient_text(raster, g, &text, error);
     if (status == SPY_OK)
         g->module = spyi_module_extend(module, &plain, spyi_text_str(&text), &status, error);
@@ -59120,7 +59194,8 @@ typedef struct spyi_draw_pass {
     uint32_t triangles;                           // of one instance
     int64_t corners;                              // of all
     bool reversed;                                // large depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // by input of the vertex function, as numbers (n, columns)
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // of the form's buffers, as numbers (n, columns)
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // of each; 0: as many as its struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
@@ -59241,6 +59316,7 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         if (b == pass->form.buffer_count) {
             of[b] = arg;
             pass->attributes[b] = arg->value.tensor;
+            pass->columns[b] = field ? 0 : v->type->columns;
             pass->form.buffer_count++;
         }
         spy_dtype scalar = t->type->scalar;
@@ -59324,19 +59400,16 @@ static spy_status spyi_draw_no(
     return SPY_ERROR_INTERNAL;
 }
 
-// Replaces an attribute's tensor by a view of its numbers, (n, columns).
-static spy_tensor *spyi_draw_numbers(spy_tensor *tensor) {
+// Returns a view of an attribute's numbers, (n, columns).
+static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
-    spy_tensor_info info = spy_get_tensor_info(flat);
-    if (!flat || info.shape.rank == 2) return flat;
-    spy_shape shape = info.shape;
-    spy_tensor_info whole = spy_get_tensor_info(tensor);
-    int64_t columns =
-        info.shape.rank > whole.shape.rank || info.shape.rank > 2 ? info.shape.dims[info.shape.rank - 1] : 1;
+    spy_shape shape = spy_get_tensor_info(flat).shape;
+    int64_t last = shape.rank ? shape.dims[shape.rank - 1] : 1;
+    if (!flat || (shape.rank == 2 && (!columns || last == columns))) return flat;
+    memset(&shape, 0, sizeof shape);
     shape.rank = 2;
     shape.dims[0] = -1;
-    shape.dims[1] = columns;
-    for (uint32_t i = 2; i < SPY_MAX_RANK; i++) shape.dims[i] = 0;
+    shape.dims[1] = columns ? columns : last;
     spy_tensor *rows = spy_create_reshape(flat, shape);
     spy_release_tensor(flat);
     return rows;
@@ -59360,7 +59433,7 @@ static bool spyi_draw_tensors(spyi_draw_pass *pass) {
     const spyi_draw_gradient *g = &pass->gradient;
     bool good = true;
     for (uint32_t b = 0; b < pass->form.buffer_count; b++) {
-        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b]);
+        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b], pass->columns[b]);
         good = good && pass->attributes[b];
     }
     if (pass->indices) pass->indices = spy_create_flat_view(pass->indices);
@@ -59652,6 +59725,68 @@ static spy_status spyi_draw_run(spyi_draw_pass *pass) {
     return status;
 }
 
+// >>what is computed, in words
+
+static const char *spyi_draw_role(const spyi_draw_pass *pass, size_t i) {
+    const spy_arg *arg = &pass->d->args.items[i];
+    uint8_t feeds = pass->d->feeds[i];
+    if (arg->_custom && strcmp(arg->_custom->name, "texture") == 0 && (feeds & SPYI_FEEDS_FRAGMENT))
+        return "if it has a gradient, that of the texels that were read: exact";
+    if (!spyi_arg_has_gradient(arg)) return "a constant";
+    if (feeds == SPYI_FEEDS_FRAGMENT) return "gets a gradient, by the fragment function's derivative: exact";
+    return pass->form.edges
+               ? "gets a gradient, through the corners of triangles: exact inside, and of edges as below"
+               : "gets a gradient, through the corners of triangles: exact inside, without edges";
+}
+
+static void spyi_draw_explain(const spyi_draw_pass *pass, spyi_text *out) {
+    const spyi_drawing *d = pass->d;
+    spyi_draw_gradient again = pass->gradient;
+    spyi_text text = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    spyi_text_add(out, "%s: gradients of %lld triangles on %u x %u pixels\n", d->raster->label,
+                  (long long)pass->corners / 3, d->work.width, d->work.height);
+    for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
+        if (!pass->form.channels[t]) continue;
+        spyi_text_add(out, "  target %u: the gradient of its channels", t);
+        for (uint32_t c = 0; c < 4; c++)
+            if (pass->form.channels[t] & 1u << c) spyi_text_add(out, " %c", "rgba"[c]);
+        spyi_text_add(out, " is read%s\n",
+                      pass->form.clamps[t] ? "; values that the format cuts off have none" : "");
+    }
+    for (size_t i = 0; i < d->args.count; i++)
+        spyi_text_add(out, "  %s: %s\n", d->args.items[i].name, spyi_draw_role(pass, i));
+    spyi_text_add(out, "  exact: shading, interpolation, perspective and depth, where a pixel goes on "
+                       "showing the same triangle\n");
+    spyi_text_add(
+        out,
+        pass->form.edges
+            ? "  approximate: edges of triangles, by one sample on each line of pixels that an edge crosses\n"
+              "  not counted: lines where triangles intersect\n"
+            : "  not counted: which triangle a pixel shows, at edges and where triangles intersect "
+              "(edge_gradients)\n");
+    if (pass->corners && spyi_draw_gradient_text(d->raster, &again, &text, &error) == SPY_OK)
+        spyi_text_add(out, "\n%s", spyi_text_str(&text));
+    spyi_text_free(&text);
+    spyi_text_free(&error);
+}
+
+// >>the public functions
+
+// Fills what both functions begin with.
+static void spyi_draw_pass_begin(spyi_draw_pass *pass, spyi_drawing *d, spy_raster *raster,
+                                 const spy_draw_desc *draw, spy_args args, const spy_call_options *options,
+                                 const char *name) {
+    memset(pass, 0, sizeof *pass);
+    memset(d->stages, 0, sizeof d->stages);
+    d->raster = raster;
+    d->device = raster->object.device;
+    d->desc = draw;
+    d->args = args;
+    pass->name = name;
+    pass->d = d;
+    if (options) pass->options = *options;
+}
+
 spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
                              const spy_call_options *options) {
     const char *name = "spy_draw_backward";
@@ -59662,15 +59797,7 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
     const char *problem = spyi_draw_problem(draw, options);
     spyi_drawing d;
     spyi_draw_pass pass;
-    memset(&pass, 0, sizeof pass);
-    memset(d.stages, 0, sizeof d.stages);
-    d.raster = raster;
-    d.device = device;
-    d.desc = draw;
-    d.args = args;
-    pass.name = name;
-    pass.d = &d;
-    if (options) pass.options = *options;
+    spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
     if (problem) {
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
@@ -59686,6 +59813,35 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
     spyi_draw_pass_end(&pass, runs);
     spyi_object_release(&raster->object);
     return status;
+}
+
+size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                        const spy_call_options *options, char *text, size_t capacity) {
+    const char *name = "spy_explain_draw";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(raster, SPYI_KIND_RASTER, name) != SPY_OK) return 0;
+    spy_device *device = raster->object.device;
+    uint32_t failed = spyi_failed_allocations();
+    const char *problem = spyi_draw_problem(draw, options);
+    spyi_text out = { NULL, 0, 0 };
+    spyi_drawing d;
+    spyi_draw_pass pass;
+    spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
+    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    if (problem) spyi_text_add(&out, "%s", problem);
+    else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
+    size_t size = strlen(all);
+    if (text && capacity) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, all, n);
+        text[n] = 0;
+    }
+    spyi_text_free(&out);
+    if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
+    spyi_leave(device);
+    spyi_object_release(&raster->object);
+    return size;
 }
 
 // >>list/list.h ---------------------------------------------------------------------------------------------

@@ -99,7 +99,11 @@ class Draw:
         diffPair), of textures and of attributes (Tensors of floats with gradients). Both functions must be [Differentiable], the vertex
         function only for gradients of what it takes. Exact where the same triangle stays visible; edges=True adds how the picture
         changes as edges of triangles move. Nothing is drawn. A depth target must be cleared by the draw."""
-        self(*args, _gradients=(edges, deterministic), **kwargs)
+        self(*args, _gradients=(edges, deterministic, False), **kwargs)
+
+    def explain(self, *args: Any, edges: bool = False, **kwargs: Any) -> str:
+        """explain(vertex, fragment, ..., edges=False): says what bwds() of these arguments computes, and which part of it is exact."""
+        return self(*args, _gradients=(edges, False, True), **kwargs)  # type: ignore[func-returns-value]
 
     def __call__(
             self, vertex: str | Function, fragment: str | Function | None = None, vertices: Mapping[str, Any] | Tensor | int | None = None,
@@ -108,7 +112,7 @@ class Draw:
             cull: CullMode | str = "none", front: FrontFaceMode | str = "counter_clockwise", wireframe: bool = False, blend: Any = None,
             blend_color: Sequence[float] | None = None, depth_test: ComparisonFunc | str | None = "less", depth_write: bool = True,
             viewport: Sequence[float] | None = None, scissor: Sequence[int] | None = None, vars: Mapping[str, Any] | None = None,
-            _append_to: CommandEncoder | None = None, _gradients: tuple[bool, bool] | None = None, **uniforms: Any) -> None:
+            _append_to: CommandEncoder | None = None, _gradients: tuple[bool, bool, bool] | None = None, **uniforms: Any) -> None:
         """draw(vertex, fragment=None, vertices=None, indices=None, target=None, depth=None, *, clear=None, instances=1, per_instance=None,
         topology="triangle_list", cull="none", front="counter_clockwise", wireframe=False, blend=None, blend_color=None, depth_test="less",
         depth_write=True, viewport=None, scissor=None, vars=None, _append_to=None, **uniforms): draws into textures.
@@ -156,7 +160,7 @@ class Draw:
         nothing = count == 0 or instances == 0 or (scissor is not None and 0 in scissor[2:])
         if vertices is None and indices is None:
             raise ValueError("draw: argument 'vertices': expected attributes or a count")
-        _slangpy._raster_draw(
+        return _slangpy._raster_draw(  # type: ignore[return-value]
             made.raster, targets, None if depth is None else _depth(depth),
             (viewport, None if scissor is None else tuple(scissor), 0, None if blend_color is None else tuple(blend_color)),
             (count or 0, 0, instances, 0, 0, nothing), (indices, 0, False), (), None, own, shared or None, _append_to, _gradients)

@@ -326,6 +326,16 @@ def test_indices(device, more, dtype):
     assert np.allclose(gain.grad.to_numpy(), 64 * 2.5, rtol=1e-4)
 
 
+def test_attributes_in_a_grid(device, more):
+    """A tensor of more dimensions has its elements in their order."""
+    weight, position = tensor(device, [[1, 2], [3, 4]]), tensor(device, SQUARE.reshape(2, 2, 2))
+    more.draw.bwds("vertex_struct", "fragment_main", vertices={"position": position, "weight": weight}, indices=HALVES, target=ones(device), gain=2.0)
+    line = tensor(device, [1, 2, 3, 4])
+    more.draw.bwds("vertex_struct", "fragment_main", vertices={"position": SQUARE, "weight": line}, indices=HALVES, target=ones(device), gain=2.0)
+    assert np.allclose(weight.grad.to_numpy().reshape(-1), line.grad.to_numpy(), rtol=1e-4)
+    assert position.grad.to_numpy().shape == (2, 2, 2) and np.abs(position.grad.to_numpy()).max() > 1
+
+
 def test_structs_and_strips(device, more):
     """A tensor of the vertices' struct has its gradient; a strip gives the same as a list."""
     vertices = spy.Tensor.empty(device, (4,), dtype=more.Vertex)
@@ -365,6 +375,47 @@ def test_integers_are_flat(device, more):
     more.draw("vertex_tagged", "fragment_tagged", vertices={"position": SQUARE, "weight": np.ones(4), "tag": np.array([5, 7, 11, 13], np.int32)},
               indices=HALVES, target=more_target, gain=1.0)
     assert np.allclose(gain.grad.to_numpy(), more_target.to_numpy()[..., 0].sum(), rtol=1e-6)
+
+
+MODES = """
+import slangpy;
+struct Varying : IDifferentiable { float4 position : SV_Position; float a : A; nointerpolation float2 b : B; noperspective float c : C; };
+[Differentiable] [shader("vertex")] Varying vertex_main(float4 position : POSITION, float3 value : VALUE)
+{
+    Varying o; o.position = position; o.a = value.x; o.b = float2(value.y, value.z); o.c = value.x; return o;
+}
+[Differentiable] [shader("fragment")] float4 fragment_main(Varying v) : SV_Target { return float4(v.a, v.b.x * v.b.y, v.c * v.c, 1); }
+"""
+
+
+def test_interpolation(device):
+    """nointerpolation and noperspective are those of the draw, with perspective beside them."""
+    module = spy.Module.load_from_source(device, "test_draw_gradients_modes", MODES)
+    rng = np.random.default_rng(3)
+    position = np.array([[-0.9, -0.9, 0, 1], [-0.9 * 2, 0.9 * 2, 0, 2], [0.9 * 0.5, -0.9 * 0.5, 0, 0.5]])
+    value = rng.random((3, 3))
+    target, p, v = make_target(device, 32, 32), tensor(device, position), tensor(device, value)
+    weights = rng.standard_normal((32, 32, 4)) * (np.add.outer(-np.arange(32), np.arange(32)) < -4)[..., None]  # inside only: what lavapipe
+    weights[:, :4] = weights[28:] = 0  # clips without perspective has no numbers
+    target.grad.copy_from_numpy(weights.astype(np.float32))
+    module.draw.bwds("vertex_main", "fragment_main", vertices={"position": p, "value": v}, target=target)
+
+    def loss(position, value):
+        module.draw("vertex_main", "fragment_main", vertices={"position": position, "value": value}, target=target, clear=[0, 0, 0, 0])
+        return (target.to_numpy().astype(float) * weights).sum()
+
+    for t, at, step in ((v, 1, 1e-2), (p, 0, 2e-3)):
+        expected = np.zeros(t.shape)
+        for i in np.ndindex(*expected.shape):
+            if at == 0 and i[1] == 2:
+                continue  # of z nothing is seen
+            ends = []
+            for s in (step, -step):
+                both = [position.copy(), value.copy()]
+                both[at][i] += s * (position[i[0], 3] if at == 0 else 1)
+                ends.append(loss(*both))
+            expected[i] = (ends[0] - ends[1]) / (2 * step * (position[i[0], 3] if at == 0 else 1))
+        assert np.linalg.norm(t.grad.to_numpy() - expected) <= 2e-3 * np.linalg.norm(expected)
 
 
 def test_targets_formats_and_sides(device, more):
@@ -425,6 +476,18 @@ def test_reload(device, more):
         gain = number(device, 3)
         module.draw.bwds("vertex_struct", "fragment_main", target=ones(device), gain=gain, **quad)
         assert np.allclose(gain.grad.to_numpy(), expected, rtol=1e-5)
+
+
+def test_explain(device, more):
+    """Says what gets a gradient, what is exact, and what the functions are; or why there is none."""
+    quad = dict(vertices={"position": tensor(device, SQUARE), "weight": np.ones(4)}, indices=HALVES, target=ones(device), gain=number(device, 2), clear=[0, 0, 0, 0])
+    text = more.draw.explain("vertex_struct", "fragment_main", edges=True, **quad)
+    for words in ("gradients of 2 triangles on 8 x 8 pixels", "gain: gets a gradient, by the fragment function's derivative: exact", "weight: a constant",
+                  "position: gets a gradient, through the corners of triangles: exact inside, and of edges", "approximate: edges", "bwd_diff(slangpy_draw_shade)"):
+        assert words in text
+    assert "not counted: which triangle a pixel shows" in more.draw.explain("vertex_struct", "fragment_main", **quad)
+    assert "not differentiable" in more.draw.explain("vertex_struct", "fragment_plain", **quad)
+    assert quad["gain"].grad.to_numpy() == 0
 
 
 # >>bad input

@@ -91,6 +91,13 @@ inline typename spyi_with_list<List, spy_status>::type spy_draw_backward(spy_ras
     return spy_draw_backward(raster, draw, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
+inline typename spyi_with_list<List, size_t>::type spy_explain_draw(spy_raster *raster,
+                                                                    const spy_draw_desc *draw, List &&args,
+                                                                    const spy_call_options *options,
+                                                                    char *text, size_t capacity) {
+    return spy_explain_draw(raster, draw, spyi_args_now(static_cast<List &&>(args)), options, text, capacity);
+}
+template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
                                                                      const spy_call_options *options,
                                                                      uint64_t *gpu_time_ns) {

@@ -266,6 +266,11 @@ SPY_API spy_status spy_draw(spy_raster *raster, const spy_draw_desc *draw, spy_a
 // refused for gradients of vertices. Errors found before the first call leave all gradients unchanged. Threads: any.
 SPY_API spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
                                      const spy_call_options *options);
+// Describes what spy_draw_backward() would do: which arguments get gradients, what of them is exact, and the functions
+// that are generated for it. Works like snprintf: writes at most `capacity` bytes including the NUL, and returns the
+// text's length without the NUL. When it cannot be done, the text is that of the error. Threads: any.
+SPY_API size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                                const spy_call_options *options, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,8 @@ typedef struct spyi_draw_pass {
     uint32_t triangles;                           // of one instance
     int64_t corners;                              // of all
     bool reversed;                                // large depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // by input of the vertex function, as numbers (n, columns)
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // of the form's buffers, as numbers (n, columns)
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // of each; 0: as many as its struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
@@ -137,6 +138,7 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         if (b == pass->form.buffer_count) {
             of[b] = arg;
             pass->attributes[b] = arg->value.tensor;
+            pass->columns[b] = field ? 0 : v->type->columns;
             pass->form.buffer_count++;
         }
         spy_dtype scalar = t->type->scalar;
@@ -220,19 +222,16 @@ static spy_status spyi_draw_no(
     return SPY_ERROR_INTERNAL;
 }
 
-// Replaces an attribute's tensor by a view of its numbers, (n, columns).
-static spy_tensor *spyi_draw_numbers(spy_tensor *tensor) {
+// Returns a view of an attribute's numbers, (n, columns).
+static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
-    spy_tensor_info info = spy_get_tensor_info(flat);
-    if (!flat || info.shape.rank == 2) return flat;
-    spy_shape shape = info.shape;
-    spy_tensor_info whole = spy_get_tensor_info(tensor);
-    int64_t columns =
-        info.shape.rank > whole.shape.rank || info.shape.rank > 2 ? info.shape.dims[info.shape.rank - 1] : 1;
+    spy_shape shape = spy_get_tensor_info(flat).shape;
+    int64_t last = shape.rank ? shape.dims[shape.rank - 1] : 1;
+    if (!flat || (shape.rank == 2 && (!columns || last == columns))) return flat;
+    memset(&shape, 0, sizeof shape);
     shape.rank = 2;
     shape.dims[0] = -1;
-    shape.dims[1] = columns;
-    for (uint32_t i = 2; i < SPY_MAX_RANK; i++) shape.dims[i] = 0;
+    shape.dims[1] = columns ? columns : last;
     spy_tensor *rows = spy_create_reshape(flat, shape);
     spy_release_tensor(flat);
     return rows;
@@ -256,7 +255,7 @@ static bool spyi_draw_tensors(spyi_draw_pass *pass) {
     const spyi_draw_gradient *g = &pass->gradient;
     bool good = true;
     for (uint32_t b = 0; b < pass->form.buffer_count; b++) {
-        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b]);
+        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b], pass->columns[b]);
         good = good && pass->attributes[b];
     }
     if (pass->indices) pass->indices = spy_create_flat_view(pass->indices);
@@ -548,6 +547,68 @@ static spy_status spyi_draw_run(spyi_draw_pass *pass) {
     return status;
 }
 
+// >>what is computed, in words
+
+static const char *spyi_draw_role(const spyi_draw_pass *pass, size_t i) {
+    const spy_arg *arg = &pass->d->args.items[i];
+    uint8_t feeds = pass->d->feeds[i];
+    if (arg->_custom && strcmp(arg->_custom->name, "texture") == 0 && (feeds & SPYI_FEEDS_FRAGMENT))
+        return "if it has a gradient, that of the texels that were read: exact";
+    if (!spyi_arg_has_gradient(arg)) return "a constant";
+    if (feeds == SPYI_FEEDS_FRAGMENT) return "gets a gradient, by the fragment function's derivative: exact";
+    return pass->form.edges
+               ? "gets a gradient, through the corners of triangles: exact inside, and of edges as below"
+               : "gets a gradient, through the corners of triangles: exact inside, without edges";
+}
+
+static void spyi_draw_explain(const spyi_draw_pass *pass, spyi_text *out) {
+    const spyi_drawing *d = pass->d;
+    spyi_draw_gradient again = pass->gradient;
+    spyi_text text = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    spyi_text_add(out, "%s: gradients of %lld triangles on %u x %u pixels\n", d->raster->label,
+                  (long long)pass->corners / 3, d->work.width, d->work.height);
+    for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
+        if (!pass->form.channels[t]) continue;
+        spyi_text_add(out, "  target %u: the gradient of its channels", t);
+        for (uint32_t c = 0; c < 4; c++)
+            if (pass->form.channels[t] & 1u << c) spyi_text_add(out, " %c", "rgba"[c]);
+        spyi_text_add(out, " is read%s\n",
+                      pass->form.clamps[t] ? "; values that the format cuts off have none" : "");
+    }
+    for (size_t i = 0; i < d->args.count; i++)
+        spyi_text_add(out, "  %s: %s\n", d->args.items[i].name, spyi_draw_role(pass, i));
+    spyi_text_add(out, "  exact: shading, interpolation, perspective and depth, where a pixel goes on "
+                       "showing the same triangle\n");
+    spyi_text_add(
+        out,
+        pass->form.edges
+            ? "  approximate: edges of triangles, by one sample on each line of pixels that an edge crosses\n"
+              "  not counted: lines where triangles intersect\n"
+            : "  not counted: which triangle a pixel shows, at edges and where triangles intersect "
+              "(edge_gradients)\n");
+    if (pass->corners && spyi_draw_gradient_text(d->raster, &again, &text, &error) == SPY_OK)
+        spyi_text_add(out, "\n%s", spyi_text_str(&text));
+    spyi_text_free(&text);
+    spyi_text_free(&error);
+}
+
+// >>the public functions
+
+// Fills what both functions begin with.
+static void spyi_draw_pass_begin(spyi_draw_pass *pass, spyi_drawing *d, spy_raster *raster,
+                                 const spy_draw_desc *draw, spy_args args, const spy_call_options *options,
+                                 const char *name) {
+    memset(pass, 0, sizeof *pass);
+    memset(d->stages, 0, sizeof d->stages);
+    d->raster = raster;
+    d->device = raster->object.device;
+    d->desc = draw;
+    d->args = args;
+    pass->name = name;
+    pass->d = d;
+    if (options) pass->options = *options;
+}
+
 spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
                              const spy_call_options *options) {
     const char *name = "spy_draw_backward";
@@ -558,15 +619,7 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
     const char *problem = spyi_draw_problem(draw, options);
     spyi_drawing d;
     spyi_draw_pass pass;
-    memset(&pass, 0, sizeof pass);
-    memset(d.stages, 0, sizeof d.stages);
-    d.raster = raster;
-    d.device = device;
-    d.desc = draw;
-    d.args = args;
-    pass.name = name;
-    pass.d = &d;
-    if (options) pass.options = *options;
+    spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
     if (problem) {
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
@@ -582,4 +635,33 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
     spyi_draw_pass_end(&pass, runs);
     spyi_object_release(&raster->object);
     return status;
+}
+
+size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                        const spy_call_options *options, char *text, size_t capacity) {
+    const char *name = "spy_explain_draw";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(raster, SPYI_KIND_RASTER, name) != SPY_OK) return 0;
+    spy_device *device = raster->object.device;
+    uint32_t failed = spyi_failed_allocations();
+    const char *problem = spyi_draw_problem(draw, options);
+    spyi_text out = { NULL, 0, 0 };
+    spyi_drawing d;
+    spyi_draw_pass pass;
+    spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
+    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    if (problem) spyi_text_add(&out, "%s", problem);
+    else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
+    size_t size = strlen(all);
+    if (text && capacity) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, all, n);
+        text[n] = 0;
+    }
+    spyi_text_free(&out);
+    if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
+    spyi_leave(device);
+    spyi_object_release(&raster->object);
+    return size;
 }

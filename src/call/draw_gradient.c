@@ -35,6 +35,25 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
+// Finds how the fragment function's inputs are interpolated, from its code. Code that needs more than the function to be
+// compiled is left to the draw, which then has interpolated with perspective.
+static void spyi_draw_find_interpolation(spyi_raster_part *part) {
+    spy_function *function = part->function;
+    const spyi_conformances none = { NULL, 0 };
+    spyi_entry own = part->stage.entry;
+    spyi_code code;
+    spyi_text ignored = { NULL, 0, 0 };
+    spyi_outside outside;
+    spyi_step_out(function->object.device, &outside, function->module);
+    spy_status status = spyi_unit_compile_own(function->module->unit, function->name, "", function->name,
+                                              &own, none, &code, &ignored);
+    spyi_step_in(function->object.device, &outside);
+    if (status == SPY_OK && part->generation == function->module->generation)
+        spyi_code_interpolation((const uint32_t *)code.data, code.size / 4, &part->stage.inputs);
+    if (status == SPY_OK) spyi_code_free(&code);
+    spyi_text_free(&ignored);
+}
+
 static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
     spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
     spyi_text text = { NULL, 0, 0 };
@@ -45,6 +64,7 @@ static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient
     if (status == SPY_OK && g->form.vertices)
         status = spyi_draw_check_derivative(raster, SPYI_RASTER_VERTEX, error);
     g->generation = module->generation;
+    if (status == SPY_OK) spyi_draw_find_interpolation(&raster->parts[SPYI_RASTER_FRAGMENT]);
     if (status == SPY_OK) status = spyi_draw_gradient_text(raster, g, &text, error);
     if (status == SPY_OK)
         g->module = spyi_module_extend(module, &plain, spyi_text_str(&text), &status, error);

@@ -235,6 +235,7 @@ static void spyi_draw_corner_text(spyi_draw_writer *w) {
 
 static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    const char *no_diff = w->form->vertices ? "" : "no_diff ";
     uint32_t column = 4, flat = 0;
     for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
         const spyi_varying *v = &part->stage.inputs.items[i];
@@ -245,11 +246,12 @@ static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
         for (uint32_t c = 0; c < v->type->columns; c++) {
             if (c) spyi_text_add(w->out, ", ");
             if (!floats) spyi_text_add(w->out, "slangpy_draw_flat[slangpy_draw_corner, %u]", flat++);
+            else if (v->interpolation == SPYI_INTERPOLATION_FLAT)
+                spyi_text_add(w->out, "%sslangpy_draw_corners[slangpy_draw_corner, %u]", no_diff, column++);
             else
                 spyi_text_add(
-                    w->out,
-                    "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_weights)",
-                    w->form->vertices ? "" : "no_diff ", column++);
+                    w->out, "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_%s)",
+                    no_diff, column++, v->interpolation == SPYI_INTERPOLATION_LINEAR ? "linear" : "weights");
         }
         spyi_text_add(w->out, ");\n");
     }
@@ -311,7 +313,8 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
             spyi_text_add(w->out, ";\n");
         }
     }
-    spyi_text_add(w->out, "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
+    spyi_text_add(w->out,
+                  "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
 // Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
@@ -342,6 +345,8 @@ static void spyi_draw_shade_text(spyi_draw_writer *w) {
         "slangpy_draw_r.z)), slangpy_draw_h = dot(slangpy_draw_weights, float3(slangpy_draw_p.w, "
         "slangpy_draw_q.w, "
         "slangpy_draw_r.w));\n"
+        "    float3 slangpy_draw_linear = slangpy_draw_weights * float3(slangpy_draw_p.w, slangpy_draw_q.w, "
+        "slangpy_draw_r.w) / slangpy_draw_h;\n"
         "    float4 slangpy_draw_place = float4(slangpy_draw_at.x, slangpy_draw_at.y, "
         "slangpy_draw_view.depths.x + slangpy_draw_z "
         "/ "

@@ -222,15 +222,23 @@ SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
+// How a fragment shader gets an input of the corners' values.
+typedef enum spyi_interpolation {
+    SPYI_INTERPOLATION_PERSPECTIVE,
+    SPYI_INTERPOLATION_FLAT,  // `nointerpolation`: the value of the triangle's first corner
+    SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
+} spyi_interpolation;
+
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
     char *name;     // of the struct's field or of the parameter; "" of a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
-    uint32_t location; // the first of them; a matrix takes one for each row
-    uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;        // it is a field of that parameter or of the result
-    char *path;        // and then its place in it: ".light.color"; "": none
+    uint32_t location;     // the first of them; a matrix takes one for each row
+    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
+    bool field;            // it is a field of that parameter or of the result
+    char *path;            // and then its place in it: ".light.color"; "": none
+    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 
@@ -241,9 +249,9 @@ typedef struct spyi_varyings {
 
 // A function of the module as a shader of one stage.
 typedef struct spyi_stage {
-    bool declared;    // it has [shader("vertex")] or [shader("fragment")]
-    spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
-    spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
+    bool declared;                               // it has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;                             // if not: the stage that it has, or SPY_STAGE_NONE
+    spyi_entry entry;                            // systems: SPYI_SYSTEM_VARYING for inputs and outputs
     spyi_varyings inputs, outputs;               // no SV_ values, but SV_Target
     spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
@@ -253,6 +261,9 @@ typedef struct spyi_stage {
 SPYI_FN bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out,
                              spyi_text *error);
 SPYI_FN void spyi_stage_free(spyi_stage *stage);
+// Finds in a fragment shader's SPIR-V how its inputs are interpolated, which reflection does not tell. Inputs that the
+// code does not have stay as they are.
+SPYI_FN void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs);
 // Moves what a vertex or fragment shader takes, so that two stages can share one interface: all of its push
 // constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and those behind them, which
 // are its uniform buffers, by `uniforms` numbers. `words` is changed in place.

@@ -206,6 +206,32 @@ void spyi_stage_free(spyi_stage *stage) {
     memset(stage, 0, sizeof *stage);
 }
 
+// >>interpolation
+
+enum { // SPIR-V's numbers
+    SPYI_STAGE_INPUT = 1,
+    SPYI_STAGE_NO_PERSPECTIVE = 13,
+    SPYI_STAGE_FLAT = 14,
+    SPYI_STAGE_LOCATION = 30
+};
+
+void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs) {
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i) && i.op != SPYI_OP_FUNCTION;) {
+        if (i.op != SPYI_OP_VARIABLE || i.length < 4 || i.w[3] != SPYI_STAGE_INPUT) continue;
+        uint32_t variable = i.w[2], location = UINT32_MAX;
+        uint8_t how = SPYI_INTERPOLATION_PERSPECTIVE;
+        for (spyi_spirv_at d = spyi_spirv_first(words, count);
+             spyi_spirv_next(&d) && d.op != SPYI_OP_FUNCTION;) {
+            if (d.op != SPYI_OP_DECORATE || d.length < 3 || d.w[1] != variable) continue;
+            if (d.w[2] == SPYI_STAGE_FLAT) how = SPYI_INTERPOLATION_FLAT;
+            if (d.w[2] == SPYI_STAGE_NO_PERSPECTIVE) how = SPYI_INTERPOLATION_LINEAR;
+            if (d.w[2] == SPYI_STAGE_LOCATION && d.length > 3) location = d.w[3];
+        }
+        for (uint32_t k = 0; k < inputs->count; k++)
+            if (inputs->items[k].location == location) inputs->items[k].interpolation = how;
+    }
+}
+
 // >>one interface for two stages
 
 enum { // SPIR-V's numbers

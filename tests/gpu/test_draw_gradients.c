@@ -166,6 +166,23 @@ static void test_lists(void **state) {
     drop(&s);
 }
 
+static void test_explain(void **state) {
+    (void)state;
+    scene s = make("vs", "fs");
+    char text[8192] = "", small[8] = "";
+    const spy_arg args[] = { spy_arg_tensor("position", s.position), spy_arg_tensor("weight", s.weight),
+                             spy_arg_f32("scale", 1), spy_arg_f32("gain", 3) };
+    size_t size = spy_explain_draw(s.raster, &s.draw, (spy_args){ args, 4 }, NULL, text, sizeof text);
+    assert_true(size < sizeof text && size == strlen(text));
+    assert_non_null(strstr(text, "gradients of 2 triangles on 32 x 24 pixels"));
+    assert_non_null(strstr(text, "not counted: which triangle a pixel shows"));
+    assert_true(spy_explain_draw(s.raster, &s.draw, (spy_args){ args, 4 }, NULL, small, sizeof small) ==
+                    size &&
+                strlen(small) == 7);
+    assert_true(spy_explain_draw(s.raster, &s.draw, (spy_args){ args, 2 }, NULL, text, sizeof text) > 0);
+    drop(&s);
+}
+
 static void refused(scene *s, spy_status code, const char *word, bool scale) {
     spy_arg args[] = { spy_arg_tensor("position", s->position), spy_arg_tensor("weight", s->weight),
                        spy_arg_f32("gain", 3), spy_arg_f32("scale", 1) };
@@ -223,7 +240,7 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uniforms), cmocka_unit_test(test_vertices), cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_lists),    cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_lists),    cmocka_unit_test(test_explain),  cmocka_unit_test(test_bad),
     };
     return cmocka_run_group_tests_name("draw gradients", tests, setup, teardown);
 }

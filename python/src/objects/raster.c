@@ -334,11 +334,13 @@ static int spyp_draw_options(spyp_raster *r, spyp_call *call, PyObject *globals,
 }
 
 // _raster_draw(raster, targets, depth, view, (vertex_count, first_vertex, instance_count, first_instance, vertex_offset, draw_nothing), indices,
-// vertex_buffers, indirect, args, globals, encoder, None or (edges, deterministic): with a pair it computes gradients instead)
+// vertex_buffers, indirect, args, globals, encoder, None or (edges, deterministic, explain): computes or explains gradients instead)
 static PyObject *spyp_raster_draw(PyObject *self, PyObject *args) {
     PyObject *raster, *targets, *depth, *view, *indices, *vertices, *indirect, *named, *globals, *encoder,
         *backward, *result = NULL;
-    int nothing, edges = 0, deterministic = 0;
+    int nothing, edges = 0, deterministic = 0, explain = 0;
+    size_t size = 0;
+    char *text = NULL;
     spy_draw_desc desc;
     spy_call_options options;
     spy_args items = { NULL, 0 };
@@ -351,7 +353,7 @@ static PyObject *spyp_raster_draw(PyObject *self, PyObject *args) {
                           &desc.instance_count, &desc.first_instance, &desc.vertex_offset, &nothing,
                           &PyTuple_Type, &indices, &PyTuple_Type, &vertices, &indirect, &PyDict_Type, &named,
                           &globals, &encoder, &backward) ||
-        (backward != Py_None && !PyArg_ParseTuple(backward, "pp", &edges, &deterministic)))
+        (backward != Py_None && !PyArg_ParseTuple(backward, "ppp", &edges, &deterministic, &explain)))
         return NULL;
     spyp_raster *r = (spyp_raster *)raster;
     spyp_device *d = r->device;
@@ -369,8 +371,17 @@ static PyObject *spyp_raster_draw(PyObject *self, PyObject *args) {
     options.deterministic = deterministic;
     if (status == 0 && spyp_enter(d, "draw") == 0) {
         spyp_look_for_changes(d);
+        if (explain) {
+            size = spy_explain_draw(r->raster, &desc, items, &options, NULL, 0);
+            text = (char *)spyp_arena_take(&call.arena, size + 1);
+            if (text) spy_explain_draw(r->raster, &desc, items, &options, text, size + 1);
+            spyp_leave(d);
+            result = text ? PyUnicode_FromString(text) : NULL;
+            spyp_call_end(&call);
+            return result;
+        }
         bool good = (backward == Py_None ? spy_draw(r->raster, &desc, items, &options)
-                                         : spy_draw_backward(r->raster, &desc, items, &options)) == SPY_OK;
+                                    : spy_draw_backward(r->raster, &desc, items, &options)) == SPY_OK;
         if (good && encoder != Py_None) good = spyp_encoder_keep(encoder, &call, named) == 0;
         else if (!good) spyp_raise_call(d);
         spyp_leave(d);
