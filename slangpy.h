@@ -35128,6 +35128,27 @@ static void spyi_sl_ask_type_info(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_builder_close(&b);
 }
 
+// Takes the description of one type from the pack, in a small tree of its own, whose memory `to` takes over.
+static const spy_type_info *spyi_declarations_unpack(spyi_declarations *to, spyi_memo *m,
+                                                     const spyi_type *type) {
+    spyi_declarations *only = (spyi_declarations *)spyi_calloc(1, sizeof *only);
+    const spy_type_info *info = NULL;
+    if (only && spyi_memo_recall(m, spyi_sl_declarations_fields, only) && type->id < only->by_id_count)
+        info = only->by_id[type->id];
+    if (info && only->blocks && spyi_sl_know_type(to, type)) {
+        spyi_sl_block *last = only->blocks;
+        while (last->next) last = last->next;
+        last->next = to->blocks;
+        to->blocks = only->blocks;
+        only->blocks = NULL;
+        to->by_id[type->id] = (spy_type_info *)(uintptr_t)info;
+    } else {
+        info = NULL;
+    }
+    spyi_declarations_free(only);
+    return info;
+}
+
 const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                             const spyi_type *type) {
     if (type->id < declarations->by_id_count && declarations->by_id[type->id])
@@ -35136,7 +35157,18 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
     d.to = declarations;
     d.type = type;
     d.info = NULL;
-    spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &d, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'T', NULL);
+    spyi_memo_add_type(&m, type);
+    if (unit->compiler->packed) d.info = spyi_declarations_unpack(declarations, &m, type);
+    if (!d.info) spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &d, NULL);
+    spyi_sl_declaring only = { NULL, type, NULL };
+    if (d.info && unit->compiler->recording) only.to = (spyi_declarations *)spyi_calloc(1, sizeof *only.to);
+    if (only.to && spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &only, NULL) == SPY_OK &&
+        only.info && !only.to->failed)
+        spyi_memo_keep(&m, spyi_sl_declarations_fields, only.to);
+    spyi_declarations_free(only.to);
+    spyi_memo_end(&m);
     return declarations->failed ? NULL : d.info;
 }
 
@@ -63496,13 +63528,15 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
 // Opens the pack of the desc, or begins one. Without either, status is SPY_OK and *pack NULL.
 static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
     spyi_text file = { NULL, 0, 0 };
-    const char *record = getenv("SLANGPY_RECORD_PACK");
-    bool given = desc->pack || desc->pack_data,
+    const char *record = getenv("SLANGPY_RECORD_PACK"), *path = desc->pack;
+    if (!path && !desc->pack_data && !desc->record_pack) path = getenv("SLANGPY_PACK");
+    if (path && !*path) path = NULL;
+    bool given = path || desc->pack_data,
          records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
-    if (desc->pack && !spyi_file_read(desc->pack, &file)) {
-        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", desc->pack, spyi_file_problem());
+    if (path && !spyi_file_read(path, &file)) {
+        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", path, spyi_file_problem());
         spyi_text_free(&file);
         return SPY_ERROR_IO;
     }
@@ -63512,11 +63546,10 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
         return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_text why = { NULL, 0, 0 };
-    *pack = desc->pack ? spyi_archive_open(file.data, file.size, true, &why)
-                       : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
+    *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
+                 : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
-        spyi_text_add(error, "%s cannot be used: %s", desc->pack ? desc->pack : "desc.pack_data",
-                      spyi_text_str(&why));
+        spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
     spyi_text_free(&why);
     return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
 }

@@ -382,6 +382,27 @@ static void spyi_sl_ask_type_info(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_builder_close(&b);
 }
 
+// Takes the description of one type from the pack, in a small tree of its own, whose memory `to` takes over.
+static const spy_type_info *spyi_declarations_unpack(spyi_declarations *to, spyi_memo *m,
+                                                     const spyi_type *type) {
+    spyi_declarations *only = (spyi_declarations *)spyi_calloc(1, sizeof *only);
+    const spy_type_info *info = NULL;
+    if (only && spyi_memo_recall(m, spyi_sl_declarations_fields, only) && type->id < only->by_id_count)
+        info = only->by_id[type->id];
+    if (info && only->blocks && spyi_sl_know_type(to, type)) {
+        spyi_sl_block *last = only->blocks;
+        while (last->next) last = last->next;
+        last->next = to->blocks;
+        to->blocks = only->blocks;
+        only->blocks = NULL;
+        to->by_id[type->id] = (spy_type_info *)(uintptr_t)info;
+    } else {
+        info = NULL;
+    }
+    spyi_declarations_free(only);
+    return info;
+}
+
 const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                             const spyi_type *type) {
     if (type->id < declarations->by_id_count && declarations->by_id[type->id])
@@ -390,6 +411,17 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
     d.to = declarations;
     d.type = type;
     d.info = NULL;
-    spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &d, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'T', NULL);
+    spyi_memo_add_type(&m, type);
+    if (unit->compiler->packed) d.info = spyi_declarations_unpack(declarations, &m, type);
+    if (!d.info) spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &d, NULL);
+    spyi_sl_declaring only = { NULL, type, NULL };
+    if (d.info && unit->compiler->recording) only.to = (spyi_declarations *)spyi_calloc(1, sizeof *only.to);
+    if (only.to && spyi_sl_ask(unit, 1, "describe a type", spyi_sl_ask_type_info, &only, NULL) == SPY_OK &&
+        only.info && !only.to->failed)
+        spyi_memo_keep(&m, spyi_sl_declarations_fields, only.to);
+    spyi_declarations_free(only.to);
+    spyi_memo_end(&m);
     return declarations->failed ? NULL : d.info;
 }

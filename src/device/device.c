@@ -139,13 +139,15 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
 // Opens the pack of the desc, or begins one. Without either, status is SPY_OK and *pack NULL.
 static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
     spyi_text file = { NULL, 0, 0 };
-    const char *record = getenv("SLANGPY_RECORD_PACK");
-    bool given = desc->pack || desc->pack_data,
+    const char *record = getenv("SLANGPY_RECORD_PACK"), *path = desc->pack;
+    if (!path && !desc->pack_data && !desc->record_pack) path = getenv("SLANGPY_PACK");
+    if (path && !*path) path = NULL;
+    bool given = path || desc->pack_data,
          records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
-    if (desc->pack && !spyi_file_read(desc->pack, &file)) {
-        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", desc->pack, spyi_file_problem());
+    if (path && !spyi_file_read(path, &file)) {
+        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", path, spyi_file_problem());
         spyi_text_free(&file);
         return SPY_ERROR_IO;
     }
@@ -155,11 +157,10 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
         return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_text why = { NULL, 0, 0 };
-    *pack = desc->pack ? spyi_archive_open(file.data, file.size, true, &why)
-                       : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
+    *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
+                 : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
-        spyi_text_add(error, "%s cannot be used: %s", desc->pack ? desc->pack : "desc.pack_data",
-                      spyi_text_str(&why));
+        spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
     spyi_text_free(&why);
     return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
 }
