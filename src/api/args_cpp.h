@@ -5,6 +5,7 @@
 #ifndef SPY_API_ARGS_CPP_H
 #define SPY_API_ARGS_CPP_H
 
+#include "api/checkpoint.h"
 #include "api/gradient.h"
 #include "api/list.h"
 #include "api/raster.h"
@@ -38,6 +39,16 @@ template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_function *function, List &&args,
                                                                      const spy_call_options *options) {
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_save_tensors(spy_device *device, const char *path,
+                                                                        List &&tensors) {
+    return spy_save_tensors(device, path, spyi_args_now(static_cast<List &&>(tensors)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_load_tensors(spy_device *device, const char *path,
+                                                                        List &&tensors) {
+    return spy_load_tensors(device, path, spyi_args_now(static_cast<List &&>(tensors)));
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
