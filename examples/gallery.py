@@ -51,6 +51,7 @@ def main(programs):
     run(programs / "12_inverse_rendering", DRAWN)
     run(programs / "13_textures", PHOTO, DRAWN / "textures.png")
     run(programs / "14_raster", DRAWN / "raster.png")
+    run(programs / "23_fit_image", PHOTO, DRAWN)
     run(TOP / "examples/tour.py", DRAWN / "tour.png")
     drawn = {path.stem: pictures.read(path) for path in DRAWN.glob("*.png")}
     photo = smaller(pictures.read(PHOTO), 256)
@@ -64,6 +65,7 @@ def main(programs):
         "inverse_rendering": halves(*(drawn[name].repeat(3, 0).repeat(3, 1) for name in ("before", "after"))),
         "textures": smaller(drawn["textures"], 256),
         "raster": smaller(drawn["raster"], 240),
+        "fit_image": halves(*(drawn[name].repeat(2, 0).repeat(2, 1) for name in ("step_32", "step_160"))),
     }
     for name, pixels in gallery.items():
         path = GALLERY / f"{name}.png"
