@@ -29,7 +29,7 @@ SHADER_PATH = _os.path.dirname(_os.path.abspath(__file__))
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import bindings, math, reflection, types  # noqa: F401
+    from . import bindings, math, mlp, reflection, types  # noqa: F401
     from .formats import *
     from .pictures import *
     from .textures import *
@@ -94,7 +94,7 @@ _LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
 _LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 
 
-_MODULES = ("slangtorch", "reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
+_MODULES = ("slangtorch", "mlp", "reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
 
 
 def _find_lazily(name):
