@@ -92,7 +92,7 @@ def reference(shape, parameters, x, dy):
 
 
 def is_near(got, expected, size):
-    return np.all(np.abs(got - expected) <= 2e-5 * (size + 1e-3))
+    return np.all(np.abs(got - expected) <= 2e-5 * (size + 1e-2))
 
 
 def kink(shape, parameters, x):
