@@ -52,6 +52,7 @@ def main(programs):
     run(programs / "13_textures", PHOTO, DRAWN / "textures.png")
     run(programs / "14_raster", DRAWN / "raster.png")
     run(programs / "15_fit_raster", DRAWN / "fit_raster.png")
+    run(programs / "23_fit_image", PHOTO, DRAWN)
     run(TOP / "examples/tour.py", DRAWN / "tour.png")
     drawn = {path.stem: pictures.read(path) for path in DRAWN.glob("*.png")}
     photo = smaller(pictures.read(PHOTO), 256)
@@ -66,6 +67,7 @@ def main(programs):
         "textures": smaller(drawn["textures"], 256),
         "raster": smaller(drawn["raster"], 240),
         "fit_raster": halves(*(drawn["fit_raster"][:, x : x + 128].repeat(2, 0).repeat(2, 1) for x in (0, 128))),
+        "fit_image": halves(*(drawn[name].repeat(2, 0).repeat(2, 1) for name in ("step_32", "step_160"))),
     }
     for name, pixels in gallery.items():
         path = GALLERY / f"{name}.png"

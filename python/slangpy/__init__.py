@@ -30,7 +30,7 @@ SHADER_PATH = _os.path.dirname(_os.path.abspath(__file__))
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import bindings, math, reflection, types  # noqa: F401
+    from . import bindings, math, mlp, reflection, types  # noqa: F401
     from .formats import *
     from .fusion import Fused, Traced, dot, fuse, max, mean, min, no_diff, sum, where  # noqa: F401
     from .pictures import *
@@ -100,7 +100,7 @@ _LAZY.update(dict.fromkeys("fuse Fused Traced where no_diff sum mean min max dot
 _LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 
 
-_MODULES = ("slangtorch", "reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
+_MODULES = ("slangtorch", "mlp", "reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
 
 
 def _find_lazily(name):

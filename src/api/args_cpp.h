@@ -5,6 +5,7 @@
 #ifndef SPY_API_ARGS_CPP_H
 #define SPY_API_ARGS_CPP_H
 
+#include "api/checkpoint.h"
 #include "api/fuse.h"
 #include "api/gradient.h"
 #include "api/list.h"
@@ -65,6 +66,16 @@ template <class List>
 inline typename spyi_with_list<List, spy_node>::type spy_fuse_op(spy_fusion *fusion, const char *op,
                                                                  List &&args) {
     return spy_fuse_op(fusion, op, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_save_tensors(spy_device *device, const char *path,
+                                                                        List &&tensors) {
+    return spy_save_tensors(device, path, spyi_args_now(static_cast<List &&>(tensors)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_load_tensors(spy_device *device, const char *path,
+                                                                        List &&tensors) {
+    return spy_load_tensors(device, path, spyi_args_now(static_cast<List &&>(tensors)));
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,

@@ -238,6 +238,10 @@ static int teardown(void **state) {
 }
 
 int main(void) {
+    if (gpu_is_cuda()) {
+        puts("skipped: no raster on CUDA");
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uniforms), cmocka_unit_test(test_vertices), cmocka_unit_test(test_edges),
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_explain),  cmocka_unit_test(test_bad),
