@@ -52692,10 +52692,11 @@ typedef struct spyi_again_item {
     const char *name;      // "" if the argument was given by position
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
-    uint8_t op;        // spyi_again_op
-    uint8_t gradients; // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
-    uint8_t how;       // how the call uses its memory: SPYI_USE_...
-    uint16_t leaf;     // index in the plan's leaves
+    uint8_t op;           // spyi_again_op
+    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
+    uint8_t how;          // how the call uses its memory: SPYI_USE_...
+    uint16_t leaf;        // index in the plan's leaves
+    spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
     uint8_t **places; // where its value or address stands in the blocks
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
@@ -54758,6 +54759,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
+    a->at = &plan->launch->leaves[leaf];
     a->of = (uint8_t)owner;
     a->which = which;
     if (!gradient && v->tensor && spyi_looks_at_gradients(plan->function, values))
@@ -54879,7 +54881,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
             again->direct_uses = NULL;
     }
-    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
+    if (step_count != 1 || again->item_count != again->count || again->count > 64) again->direct_uses = NULL;
     return again;
 }
 
@@ -55259,6 +55261,16 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
+// Returns whether use `i` shares no memory with another use where one of the two writes.
+static inline bool spyi_again_use_apart(const spyi_use *uses, uint32_t count, uint32_t i) {
+    for (uint32_t j = 0; j < count; j++)
+        if (uses[j].resource == uses[i].resource && j != i &&
+            ((uses[i].how | uses[j].how) & SPYI_USE_WRITES) && uses[j].begin < uses[i].end &&
+            uses[i].begin < uses[j].end)
+            return false;
+    return true;
+}
+
 // Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
 // numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
 // call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
@@ -55271,30 +55283,32 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
         return false;
     spy_device *device = function->object.device;
     spyi_use *use = again->direct_uses;
-    bool moved = false; // a use is not that of the last call
-    for (uint32_t k = 0; k < again->count; k++) {
-        const spyi_again_item *a = &again->items[k];
-        const spy_arg *arg = &args.items[k];
+    const spyi_again_item *a = again->items, *end = a + again->count;
+    const spy_arg *arg = args.items;
+    uint64_t *serial = again->direct_serials,
+             moved = 0; // bits of the uses that are not those of the last call
+    bool good = true;
+    for (; a < end && good; a++, arg++, serial++) {
         if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count)
-            return false;
-        if (arg->name ? !spyi_again_named(arg, a->name) : a->name[0]) return false;
-        if (a->op != SPYI_AGAIN_TENSOR) {
-            if (!spyi_again_other(plan, a, arg)) return false;
-            continue;
+            arg->_map_count || (arg->name ? !spyi_again_named(arg, a->name) : a->name[0] != 0)) {
+            good = false;
+        } else if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
+            const spy_tensor *t = arg->value.tensor;
+            good = spyi_again_is_tensor(device, a, t);
+            if (good && (*serial != t->serial || a->at->serial != t->serial)) {
+                good = spyi_again_tensor(launch, a, t, use);
+                *serial = t->serial;
+                moved |= (uint64_t)1 << (use - again->direct_uses);
+            }
+            use++;
+        } else {
+            good = spyi_again_other(plan, a, arg);
         }
-        const spy_tensor *t = arg->value.tensor;
-        if (!spyi_again_is_tensor(device, a, t)) return false;
-        if (again->direct_serials[k] != t->serial || launch->leaves[a->leaf].serial != t->serial) {
-            again->direct_serials[k] = 0; // no tensor's
-            if (!spyi_again_tensor(launch, a, t, use)) return false;
-            again->direct_serials[k] = t->serial;
-            moved = true;
-        }
-        use++;
     }
     uint32_t use_count = (uint32_t)(use - again->direct_uses);
-    if (moved && !spyi_again_apart(again->direct_uses, use_count)) {
+    for (uint32_t i = 0; moved && good; i++, moved >>= 1)
+        good = !(moved & 1) || spyi_again_use_apart(again->direct_uses, use_count, i);
+    if (!good) { // no use is known any more
         memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
         return false;
     }
@@ -56073,14 +56087,6 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
         spyi_leave(device);
         return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
     }
-    if (function->declared && !options && !timed) {
-        spyi_text error = { NULL, 0, 0 };
-        if (SPYI_LIKELY(spyi_call_direct(function, args, &status, &error))) {
-            if (status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
-            spyi_leave(device);
-            return status;
-        }
-    }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
@@ -56092,7 +56098,21 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     return spyi_sums_finish(device, summed, count, options, status, public_name);
 }
 
+// Makes a call of a declared function.
+static SPYI_NOINLINE spy_status spyi_call_declared(spy_function *function, spy_args args,
+                                                   const char *public_name) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    bool made = spyi_call_direct(function, args, &status, &error);
+    if (made && status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
+    spyi_leave(function->object.device);
+    return SPYI_LIKELY(made) ? status : spyi_call(function, args, NULL, public_name, false, NULL);
+}
+
 spy_status spy_call(spy_function *function, spy_args args) {
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->declared && !function->reduces)
+        return spyi_call_declared(function, args, "spy_call");
     return spyi_call(function, args, NULL, "spy_call", false, NULL);
 }
 

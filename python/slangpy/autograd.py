@@ -57,6 +57,8 @@ def _take(value, tensors, kind):
         return _Slot(len(tensors) - 1)
     if isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, _slangpy.Vectorized):  # vmap() or vcast()
+        return value.around(_take(value.value, tensors, kind))
     if isinstance(value, dict):
         return {name: _take(item, tensors, kind) for name, item in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "element_type"):
@@ -73,6 +75,8 @@ def _fill(value, tensors):
     """Returns the value with the tensors in the places of their _Slots."""
     if isinstance(value, _Slot):
         return tensors[value.index]
+    if isinstance(value, _slangpy.Vectorized):
+        return value.around(_fill(value.value, tensors))
     if isinstance(value, dict):
         return {name: _fill(item, tensors) for name, item in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "element_type"):
@@ -85,6 +89,8 @@ def _paths(value, path, out):
     """Adds the path of each _Slot in an argument, as a call's bindings name it ("light.color"), to `out` by its index."""
     if isinstance(value, _Slot):
         out[value.index] = path
+    elif isinstance(value, _slangpy.Vectorized):
+        _paths(value.value, path, out)
     elif isinstance(value, dict):
         for name, item in value.items():
             _paths(item, "{}.{}".format(path, name), out)
@@ -105,6 +111,8 @@ class _Call:
     def __init__(self, function, this, args, kwargs):
         self.function, self.this, self.args, self.kwargs = function, this, args, kwargs
         given = self.kwargs.get("_result")
+        while isinstance(given, _slangpy.Vectorized):
+            given = given.value
         self.result = given.index if isinstance(given, _Slot) else None
         self.written = set() if self.result is None else {self.result}
         self.has_result = False

@@ -188,6 +188,16 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
+// Returns whether use `i` shares no memory with another use where one of the two writes.
+static inline bool spyi_again_use_apart(const spyi_use *uses, uint32_t count, uint32_t i) {
+    for (uint32_t j = 0; j < count; j++)
+        if (uses[j].resource == uses[i].resource && j != i &&
+            ((uses[i].how | uses[j].how) & SPYI_USE_WRITES) && uses[j].begin < uses[i].end &&
+            uses[i].begin < uses[j].end)
+            return false;
+    return true;
+}
+
 // Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
 // numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
 // call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
@@ -200,30 +210,32 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
         return false;
     spy_device *device = function->object.device;
     spyi_use *use = again->direct_uses;
-    bool moved = false; // a use is not that of the last call
-    for (uint32_t k = 0; k < again->count; k++) {
-        const spyi_again_item *a = &again->items[k];
-        const spy_arg *arg = &args.items[k];
+    const spyi_again_item *a = again->items, *end = a + again->count;
+    const spy_arg *arg = args.items;
+    uint64_t *serial = again->direct_serials,
+             moved = 0; // bits of the uses that are not those of the last call
+    bool good = true;
+    for (; a < end && good; a++, arg++, serial++) {
         if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count)
-            return false;
-        if (arg->name ? !spyi_again_named(arg, a->name) : a->name[0]) return false;
-        if (a->op != SPYI_AGAIN_TENSOR) {
-            if (!spyi_again_other(plan, a, arg)) return false;
-            continue;
+            arg->_map_count || (arg->name ? !spyi_again_named(arg, a->name) : a->name[0] != 0)) {
+            good = false;
+        } else if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
+            const spy_tensor *t = arg->value.tensor;
+            good = spyi_again_is_tensor(device, a, t);
+            if (good && (*serial != t->serial || a->at->serial != t->serial)) {
+                good = spyi_again_tensor(launch, a, t, use);
+                *serial = t->serial;
+                moved |= (uint64_t)1 << (use - again->direct_uses);
+            }
+            use++;
+        } else {
+            good = spyi_again_other(plan, a, arg);
         }
-        const spy_tensor *t = arg->value.tensor;
-        if (!spyi_again_is_tensor(device, a, t)) return false;
-        if (again->direct_serials[k] != t->serial || launch->leaves[a->leaf].serial != t->serial) {
-            again->direct_serials[k] = 0; // no tensor's
-            if (!spyi_again_tensor(launch, a, t, use)) return false;
-            again->direct_serials[k] = t->serial;
-            moved = true;
-        }
-        use++;
     }
     uint32_t use_count = (uint32_t)(use - again->direct_uses);
-    if (moved && !spyi_again_apart(again->direct_uses, use_count)) {
+    for (uint32_t i = 0; moved && good; i++, moved >>= 1)
+        good = !(moved & 1) || spyi_again_use_apart(again->direct_uses, use_count, i);
+    if (!good) { // no use is known any more
         memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
         return false;
     }

@@ -9,10 +9,11 @@ typedef struct spyi_again_item {
     const char *name;      // "" if the argument was given by position
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
-    uint8_t op;        // spyi_again_op
-    uint8_t gradients; // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
-    uint8_t how;       // how the call uses its memory: SPYI_USE_...
-    uint16_t leaf;     // index in the plan's leaves
+    uint8_t op;           // spyi_again_op
+    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
+    uint8_t how;          // how the call uses its memory: SPYI_USE_...
+    uint16_t leaf;        // index in the plan's leaves
+    spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
     uint8_t **places; // where its value or address stands in the blocks
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of

@@ -63,6 +63,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
+    a->at = &plan->launch->leaves[leaf];
     a->of = (uint8_t)owner;
     a->which = which;
     if (!gradient && v->tensor && spyi_looks_at_gradients(plan->function, values))
@@ -184,7 +185,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
             again->direct_uses = NULL;
     }
-    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
+    if (step_count != 1 || again->item_count != again->count || again->count > 64) again->direct_uses = NULL;
     return again;
 }
 

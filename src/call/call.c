@@ -88,14 +88,6 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
         spyi_leave(device);
         return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
     }
-    if (function->declared && !options && !timed) {
-        spyi_text error = { NULL, 0, 0 };
-        if (SPYI_LIKELY(spyi_call_direct(function, args, &status, &error))) {
-            if (status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
-            spyi_leave(device);
-            return status;
-        }
-    }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
@@ -107,7 +99,21 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     return spyi_sums_finish(device, summed, count, options, status, public_name);
 }
 
+// Makes a call of a declared function.
+static SPYI_NOINLINE spy_status spyi_call_declared(spy_function *function, spy_args args,
+                                                   const char *public_name) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    bool made = spyi_call_direct(function, args, &status, &error);
+    if (made && status != SPY_OK) (void)spyi_call_failed(function, status, public_name, &error);
+    spyi_leave(function->object.device);
+    return SPYI_LIKELY(made) ? status : spyi_call(function, args, NULL, public_name, false, NULL);
+}
+
 spy_status spy_call(spy_function *function, spy_args args) {
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->declared && !function->reduces)
+        return spyi_call_declared(function, args, "spy_call");
     return spyi_call(function, args, NULL, "spy_call", false, NULL);
 }
 

@@ -48,6 +48,10 @@ static void row_rotating(world *w, size_t i) {
 static void row_declared(world *w, size_t i) {
     w->failed += spy_call(w->declared, ARGS(w->in[0], w->in[1], w->out[i % OUTPUTS])) != SPY_OK;
 }
+static void row_declared_by_position(world *w, size_t i) {
+    w->failed += spy_call(w->declared, SPY_ARGS(spy_arg_tensor(NULL, w->in[0]), spy_arg_tensor(NULL, w->in[1]),
+                                                spy_arg_tensor("_result", w->out[i % OUTPUTS]))) != SPY_OK;
+}
 static void row_at_the_argument(world *w, size_t i) {
     w->failed += spy_call(w->add, SPY_ARGS(spy_vdim(spy_arg_tensor("a", w->in[0]), 1), spy_vcast(spy_arg_tensor("b", w->in[1]), "float"),
                                            spy_arg_tensor("_result", w->out[i % OUTPUTS]))) != SPY_OK;
@@ -208,6 +212,7 @@ int main(int argc, char **argv) {
     ROW(same);
     ROW(rotating);
     ROW(declared);
+    ROW(declared_by_position);
     ROW(at_the_argument);
     ROW(eight);
     ROW(prepared);

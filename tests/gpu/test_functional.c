@@ -109,6 +109,44 @@ static void test_turns(void **state) {
     spy_release_tensor(yx);
 }
 
+// What a repeated call of a declared function must notice: outputs that share memory with inputs, also after a call that was another
+// one, tensors of other sizes, types and devices, released ones, and other numbers.
+static void test_repeats(void **state) {
+    NEEDS_DEVICE();
+    float a[2 * A], expected[A];
+    fill(a, 2 * A, 3);
+    spy_tensor *all = floats(SPY_SHAPE(2 * A), a, false), *x = floats(SPY_SHAPE(A), a, false), *y = floats(SPY_SHAPE(A), a + 1, false),
+               *out = spy_create_slice(all, 0, 1, 1 + A, 1), *before = spy_create_slice(all, 0, 0, A, 1), *longer = floats(SPY_SHAPE(2 * A), NULL, false);
+    spy_function *mul = spy_declare(f("mul"), SPY_ARGS(spy_vdim(spy_arg_any("a"), 1)));
+    for (int i = 0; i < 5; i++) { // numbers change
+        OK(spy_call(mul, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", (float)i), spy_arg_tensor("_result", out))));
+        for (int k = 0; k < A; k++) expected[k] = a[k] * (float)i;
+        holds(out, expected, A);
+    }
+    for (int i = 0; i < 5; i++) { // tensors change
+        OK(spy_call(mul, SPY_ARGS(spy_arg_tensor("a", i % 2 ? x : y), spy_arg_tensor("b", y), spy_arg_tensor("_result", out))));
+        for (int k = 0; k < A; k++) expected[k] = a[k + (i % 2 ? 0 : 1)] * a[k + 1];
+        holds(out, expected, A);
+    }
+    for (int i = 0; i < 3; i++) { // the first argument is taken over, then the call turns out to be another one
+        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(mul, SPY_ARGS(spy_arg_tensor("a", before), spy_vdim(spy_arg_f32("b", 1), 1), spy_arg_tensor("_result", out))), "'b'");
+        FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(mul, SPY_ARGS(spy_arg_tensor("a", before), spy_arg_tensor("b", y), spy_arg_tensor("_result", out))), "memory");
+        OK(spy_call(mul, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", out))));
+        FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(mul, SPY_ARGS(spy_arg_tensor("a", longer), spy_arg_tensor("b", y), spy_arg_tensor("_result", out))), "Shape mismatch");
+        FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(mul, SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_tensor("b", y), spy_arg_tensor("_result", out))), "expected a tensor, got NULL");
+        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(mul, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("c", y), spy_arg_tensor("_result", out))), "No parameter named 'c'");
+        OK(spy_call(mul, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", out))));
+        for (int k = 0; k < A; k++) expected[k] = a[k] * a[k + 1];
+        holds(out, expected, A);
+    }
+    spy_release_tensor(all);
+    spy_release_tensor(x);
+    spy_release_tensor(y);
+    spy_release_tensor(out);
+    spy_release_tensor(before);
+    spy_release_tensor(longer);
+}
+
 static void test_structs(void **state) {
     NEEDS_DEVICE();
     float c[A * 3], p[A], d[B], expected[A * B * 3];
@@ -251,7 +289,7 @@ int main(void) {
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns), cmocka_unit_test(test_structs), cmocka_unit_test(test_casts), cmocka_unit_test(test_gradients), cmocka_unit_test(test_gradcheck),
+        cmocka_unit_test(test_turns), cmocka_unit_test(test_repeats), cmocka_unit_test(test_structs), cmocka_unit_test(test_casts), cmocka_unit_test(test_gradients), cmocka_unit_test(test_gradcheck),
     };
     if (getenv("SPY_TEST_ONLY")) cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,8 +227,53 @@ static void test_no_allocations(void **state) {
     close_bench(&t);
 }
 
+// Random calls of a declared function, each beside the same call of the function itself: the same blocks and groups, and the same
+// refusals. The tensors are of two sizes, some share memory, and some calls change their mind at a later argument.
+static void test_same_as_plain(void **state) {
+    bench t;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *tensors[10];
+    tensors[8] = tensor_of(&t, SPY_SHAPE(80), false);
+    for (int i = 0; i < 6; i++) tensors[i] = tensor_of(&t, SPY_SHAPE(i == 5 ? 44 : 40), false);
+    tensors[6] = spy_create_slice(tensors[8], 0, 0, 40, 1);
+    tensors[7] = spy_create_slice(tensors[8], 0, 8, 48, 1); // shares memory with the one before
+    tensors[9] = spy_create_slice(tensors[8], 0, 0, 80, 2);
+    spy_function *g = fn(&t, "g"), *declared = spy_declare(g, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1)));
+    uint32_t random = 7, direct = 0, refusals = 0;
+    for (int i = 0; i < 3000; i++) {
+        uint32_t pick[3];
+        for (int k = 0; k < 3; k++) {
+            random = random * 1664525u + 1013904223u;
+            pick[k] = (random >> 16) % 10;
+        }
+        bool number = i % 7 == 3, names = i % 5 != 2;
+        spy_arg y = number ? spy_arg_f32(names ? "y" : NULL, (float)i) : spy_arg_tensor(names ? "y" : NULL, tensors[pick[1]]);
+        spy_arg x = spy_arg_tensor(names ? "x" : NULL, tensors[pick[0]]), result = spy_arg_tensor("_result", tensors[pick[2]]);
+        uint64_t looked_up = spy_get_device_stats(t.device).plan_hits;
+        spy_status one = spy_call(declared, SPY_ARGS(x, y, result));
+        (void)spy_take_error(t.device);
+        size_t ops = spyi_null_op_count(t.device->gpu);
+        direct += one == SPY_OK && spy_get_device_stats(t.device).plan_hits > looked_up;
+        spy_status other = spy_call(g, SPY_ARGS(spy_vdim(x, 1), y, result));
+        (void)spy_take_error(t.device);
+        if (one != other) fail_msg("call %d: %s, and %s", i, spy_status_text(one), spy_status_text(other));
+        refusals += one != SPY_OK;
+        if (one != SPY_OK) continue;
+        assert_int_equal(spyi_null_op_count(t.device->gpu), ops + 1);
+        const spyi_null_op *a = spyi_null_get_op(t.device->gpu, ops - 1), *b = spyi_null_get_op(t.device->gpu, ops);
+        assert_int_equal(a->block_size, b->block_size);
+        assert_memory_equal(a->block, b->block, a->block_size);
+        assert_memory_equal(a->groups, b->groups, sizeof a->groups);
+    }
+    assert_true(direct > 500);
+    assert_true(refusals > 300);
+    close_bench(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_as_plain),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_declared),
         cmocka_unit_test(test_refused),

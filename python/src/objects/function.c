@@ -460,7 +460,15 @@ static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
     int bound = 1;
     SPYP_UNUSED(self);
     if (!PyArg_ParseTuple(args, "O!O!|p:_rebase", spyp.function, &function, spyp.function, &base, &bound)) return NULL;
+    PyObject *declared = ((spyp_function *)function)->declared;
+    if (declared) { // what was declared of the function holds for the base, too
+        PyObject *method = PyObject_GetAttrString(base, "declare");
+        base = method ? PyObject_Call(method, PyTuple_GetItem(declared, 0), PyTuple_GetItem(declared, 1)) : NULL;
+        Py_XDECREF(method);
+        if (!base) return NULL;
+    }
     spyp_function *b = (spyp_function *)base, *made = (spyp_function *)spyp_function_make(b->module, b->function, b->name);
+    if (declared) Py_DECREF(base);
     if (made && !(made->chain = spyp_chain_copy(((spyp_function *)function)->chain))) Py_CLEAR(made);
     if (made) Py_CLEAR(made->chain->result);
     if (made && !bound) Py_CLEAR(made->chain->self);
