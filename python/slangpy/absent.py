@@ -10,7 +10,7 @@ _NAMES = {
     "cooperative vectors": "create_coop_vec_matrix_desc convert_coop_vec_matrix "
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
     "modules of torch": "TorchModule torch_device",
-    "fusion": "fuse vmap vcast vdim vmapping declare",
+    "fusion": "vmap vcast vdim vmapping declare",
     "shader objects other than a program's root": "create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "

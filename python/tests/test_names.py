@@ -93,7 +93,7 @@ def test_missing_names(m):
 
 
 @pytest.mark.parametrize("name, why", [
-                                       ("create_acceleration_structure", "ray tracing"), ("TorchModule", "modules of torch"), ("fuse", "fusion"),
+                                       ("create_acceleration_structure", "ray tracing"), ("TorchModule", "modules of torch"),
                                        ("create_shader_table", "ray tracing"), ("get_coop_vec_matrix_size", "cooperative vectors"), ("Window", "outside its scope")])
 def test_names_of_other_versions(name, why):
     """Names of SlangPy that are not built say so, and are no attributes."""
