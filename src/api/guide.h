@@ -8,7 +8,7 @@
 //      6 arguments                      15 whole tensors, pointers        24 for teaching: kernels
 //      7 mapping and broadcast          16 buffers                        25 CUDA
 //      8 results                        17 shader parameters              26 indices out of range
-//      9 gradients                      18 dispatch               27 fusion
+//      9 gradients                      18 dispatch                       27 fusion
 //
 // Chapters 1 to 12 are for everyone. Chapters 22 to 24 are one for each way of use, and name the others that
 // matter there. Search for ">>" to go from section to section, here and in the declarations.
