@@ -17,7 +17,7 @@
 //      6 arguments                      15 whole tensors, pointers        24 for teaching: kernels
 //      7 mapping and broadcast          16 buffers                        25 CUDA
 //      8 results                        17 shader parameters              26 indices out of range
-//      9 gradients                      18 dispatch
+//      9 gradients                      18 dispatch                       27 fusion
 //
 // Chapters 1 to 12 are for everyone. Chapters 22 to 24 are one for each way of use, and name the others that
 // matter there. Search for ">>" to go from section to section, here and in the declarations.
@@ -903,6 +903,21 @@
 // The option is for debugging, where a wrong index would otherwise change other memory or crash. With it each
 // wait looks at a few words in the GPU's memory. Without it nothing is checked, and the kernels are the same
 // as if the option did not exist.
+//
+// >>guide 27: fusion
+//
+// spy_fuse_begin() to spy_fuse_end() record a graph of calls: inputs, Slang functions that take inputs and
+// earlier results, operators, fields and constructors between them, and outputs. The library writes one Slang
+// function of the graph, in a module that imports the modules of the functions, and that is an ordinary
+// spy_function: the values between the steps stay in registers, and a call of it is one kernel. api/fuse.h has
+// an example, spy_fuse_text() shows the text.
+//
+// A graph may end in a reduction, spy_fuse_reduce(): a sum, mean, minimum or maximum over all elements of a
+// call, or over some of its dimensions. The kernel that computes the elements also reduces them.
+//
+// Write the arithmetic of derivatives in vectors: Slang 2026.14.1 gives the number k no gradient in `k * v` or
+// `k + v` of a vector v, while `v * k` and `float3(k) + v` are right. The text of a fused function is written
+// so.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 

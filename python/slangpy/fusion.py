@@ -715,8 +715,8 @@ class Fused:
     def __init__(
             self, fn: Callable[..., Any], backward: str | None = None, types: Mapping[str, Any] | None = None, name: str | None = None,
             module: Module | None = None) -> None:
-        if not callable(fn):
-            raise TypeError("fuse: expected a function, got {!r}".format(type(fn)))
+        if not callable(fn) or isinstance(fn, (_slangpy.Function, _slangpy.Struct, Fused)):
+            raise TypeError("fuse: expected a Python function, got {!r}".format(type(fn)))
         if backward not in _BACKWARD:
             raise ValueError("fuse: argument 'backward': expected 'recompute', 'store' or None, got {!r}".format(backward))
         self._core = _Core(fn, backward, types, name, module)

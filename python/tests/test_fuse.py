@@ -599,8 +599,10 @@ def test_what_has_no_derivative_is_named(device, m):
 
 
 def test_bad_arguments_of_fuse(m, x):
-    with pytest.raises(TypeError, match="expected a function"):
+    with pytest.raises(TypeError, match="expected a Python function"):
         spy.fuse(3)
+    with pytest.raises(TypeError, match="expected a Python function"):
+        spy.fuse(m.luminance)
     with pytest.raises(ValueError, match="'recompute', 'store'"):
         spy.fuse(lambda c: c, backward="later")
     with pytest.raises(ValueError, match="no parameter 'd'"):
