@@ -27145,6 +27145,7 @@ typedef struct spyi_varying {
     uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
     bool field;            // it is a field of that parameter or of the result
     char *path;            // and then its place in it: ".light.color"; "": none
+    bool no_diff;          // the field says so
     uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
@@ -33751,6 +33752,8 @@ static void spyi_sl_add_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *
     v->param = w->param;
     v->path = spyi_strdup(path);
     v->field = path[0] != 0;
+    spyi_sl_variable *of = lib->spReflectionVariableLayout_GetVariable(variable);
+    v->no_diff = v->field && of && lib->spReflectionVariable_FindModifier(of, SPYI_SL_MODIFIER_NO_DIFF);
     v->type = type;
     w->failed = w->failed || !v->name || !v->path;
 }
@@ -53011,6 +53014,7 @@ typedef struct spyi_draw_form {
     uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
     uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
     uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
+    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // and whether it has a gradient
     uint8_t buffer_count;
 } spyi_draw_form;
 
@@ -59139,9 +59143,13 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
         instance = instance || strcmp(name, v->name) == 0 ||
                    (v->field && strcmp(name, signature->params[v->param].name) == 0);
     }
-    spyi_text_add(w->out, "%s(", v->type->name);
+    // What has no gradient is read as a constant, which any field may be given.
+    bool has_grad = form->buffer_has_grad[form->buffers[input]] != 0;
+    bool constant = form->vertices && spyi_draw_is_float(v->type) && !(has_grad && !v->no_diff);
+    spyi_text_add(w->out, "%s%s(", constant ? "no_diff " : "", v->type->name);
     for (uint32_t c = 0; c < v->type->columns; c++)
-        spyi_text_add(w->out, "%sslangpy_draw_a%u[slangpy_draw_%s, %u]", c ? ", " : "", form->buffers[input],
+        spyi_text_add(w->out, "%sslangpy_draw_a%u%s[slangpy_draw_%s, %u]", c ? ", " : "",
+                      form->buffers[input], constant && has_grad ? ".detach()" : "",
                       instance ? "instance" : "vertex", form->columns_of[input] + c);
     spyi_text_add(w->out, ")");
 }
@@ -59229,8 +59237,8 @@ static void spyi_draw_corner_text(spyi_draw_writer *w) {
         spyi_text_add(w->out, ", %sTensor<%sint%s, 1> slangpy_draw_indices", no_diff,
                       form->signed_indices ? "" : "u", form->short_indices ? "16_t" : "");
     for (uint32_t b = 0; b < form->buffer_count; b++) {
-        bool floats = form->buffer_has_floats[b] == 1;
-        spyi_text_add(w->out, ", %s%sTensor<%s, 2> slangpy_draw_a%u", no_diff, floats && active ? "Diff" : "",
+        spyi_text_add(w->out, ", %s%sTensor<%s, 2> slangpy_draw_a%u", no_diff,
+                      active && form->buffer_has_grad[b] ? "Diff" : "",
                       spyi_draw_elements[form->buffer_has_floats[b]], b);
     }
     spyi_text_add(w->out, ", %sW%sTensor<float, 2> slangpy_draw_corners", no_diff, active ? "Diff" : "");
@@ -59780,6 +59788,16 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
                                                     : scalar == SPY_DTYPE_INT32  ? 2
                                                     : scalar == SPY_DTYPE_UINT32 ? 3
                                                                                  : 0);
+        if (field && t->grads[SPYI_GRAD_OUT] &&
+            t->grads[SPYI_GRAD_OUT]->type->device_size != t->type->device_size) {
+            spyi_text_add(error,
+                          "'%s': the gradient %s has not all fields of %s, as where some are no_diff; give "
+                          "the fields as "
+                          "tensors of their own",
+                          arg->name, t->grads[SPYI_GRAD_OUT]->type->display, t->type->display);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        pass->form.buffer_has_grad[b] = pass->form.buffer_has_floats[b] == 1 && t->grads[SPYI_GRAD_OUT];
         if (pass->form.buffer_has_floats[b]) continue;
         spyi_text_add(error,
                       "attribute '%s': a tensor of %s has no gradients; give float32, or int32 and uint32",

@@ -260,6 +260,7 @@ def test_edges_between_triangles(device, moving):
 MORE = """
 import slangpy;
 struct Vertex : IDifferentiable { float2 position : POSITION; float weight : WEIGHT; };
+struct Mixed : IDifferentiable { no_diff float2 uv : TEXCOORD; float2 position : POSITION; float weight : WEIGHT; };
 struct Varying : IDifferentiable { float4 position : SV_Position; float weight : WEIGHT; };
 struct Two : IDifferentiable { float4 first : SV_Target0; float2 second : SV_Target1; };
 struct Tagged : IDifferentiable { float4 position : SV_Position; float weight : WEIGHT; nointerpolation int tag : TAG; };
@@ -267,6 +268,10 @@ struct Tagged : IDifferentiable { float4 position : SV_Position; float weight : 
 [Differentiable] [shader("vertex")] Varying vertex_struct(Vertex v)
 {
     Varying o; o.position = float4(v.position.x, v.position.y, 0, 1); o.weight = v.weight; return o;
+}
+[Differentiable] [shader("vertex")] Varying vertex_mixed(Mixed v)
+{
+    Varying o; o.position = float4(v.position.x, v.position.y, 0, 1); o.weight = v.weight * v.uv.x; return o;
 }
 [Differentiable] [shader("vertex")] Varying vertex_instance(float2 position : POSITION, float weight : WEIGHT, float2 offset : OFFSET, uint number : SV_InstanceID)
 {
@@ -348,6 +353,17 @@ def test_structs_and_strips(device, more):
         found.append(vertices.grad.to_numpy().copy().view(np.float32).reshape(4, 3))
     assert np.allclose(found[0], found[1], rtol=1e-4, atol=1e-4)
     assert np.allclose(found[0][:, 2].sum(), 64 * 3, rtol=1e-5) and np.abs(found[0][:, :2]).max() > 1
+
+
+def test_fields_without_derivative(device, more):
+    """They are constants; a struct's own gradient, which lacks them, is refused."""
+    weight = tensor(device, [1, 2, 3, 4])
+    more.draw.bwds("vertex_mixed", "fragment_main", vertices={"uv": np.full((4, 2), 3.0), "position": SQUARE, "weight": weight}, indices=HALVES,
+                   target=ones(device), gain=2.0)
+    assert np.allclose(weight.grad.to_numpy().sum(), 64 * 3 * 3, rtol=1e-5)
+    vertices = spy.Tensor.zeros(device, (4,), dtype=more.Mixed).with_grads()
+    with pytest.raises(Exception, match="has not all fields of Mixed"):
+        more.draw.bwds("vertex_mixed", "fragment_main", vertices=vertices, indices=HALVES, target=ones(device), gain=2.0)
 
 
 def test_instances(device, more):

@@ -155,6 +155,16 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
                                                     : scalar == SPY_DTYPE_INT32  ? 2
                                                     : scalar == SPY_DTYPE_UINT32 ? 3
                                                                                  : 0);
+        if (field && t->grads[SPYI_GRAD_OUT] &&
+            t->grads[SPYI_GRAD_OUT]->type->device_size != t->type->device_size) {
+            spyi_text_add(error,
+                          "'%s': the gradient %s has not all fields of %s, as where some are no_diff; give "
+                          "the fields as "
+                          "tensors of their own",
+                          arg->name, t->grads[SPYI_GRAD_OUT]->type->display, t->type->display);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        pass->form.buffer_has_grad[b] = pass->form.buffer_has_floats[b] == 1 && t->grads[SPYI_GRAD_OUT];
         if (pass->form.buffer_has_floats[b]) continue;
         spyi_text_add(error,
                       "attribute '%s': a tensor of %s has no gradients; give float32, or int32 and uint32",

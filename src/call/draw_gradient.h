@@ -30,6 +30,7 @@ typedef struct spyi_draw_form {
     uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
     uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
     uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
+    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // and whether it has a gradient
     uint8_t buffer_count;
 } spyi_draw_form;
 

@@ -114,9 +114,13 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
         instance = instance || strcmp(name, v->name) == 0 ||
                    (v->field && strcmp(name, signature->params[v->param].name) == 0);
     }
-    spyi_text_add(w->out, "%s(", v->type->name);
+    // What has no gradient is read as a constant, which any field may be given.
+    bool has_grad = form->buffer_has_grad[form->buffers[input]] != 0;
+    bool constant = form->vertices && spyi_draw_is_float(v->type) && !(has_grad && !v->no_diff);
+    spyi_text_add(w->out, "%s%s(", constant ? "no_diff " : "", v->type->name);
     for (uint32_t c = 0; c < v->type->columns; c++)
-        spyi_text_add(w->out, "%sslangpy_draw_a%u[slangpy_draw_%s, %u]", c ? ", " : "", form->buffers[input],
+        spyi_text_add(w->out, "%sslangpy_draw_a%u%s[slangpy_draw_%s, %u]", c ? ", " : "",
+                      form->buffers[input], constant && has_grad ? ".detach()" : "",
                       instance ? "instance" : "vertex", form->columns_of[input] + c);
     spyi_text_add(w->out, ")");
 }
@@ -204,8 +208,8 @@ static void spyi_draw_corner_text(spyi_draw_writer *w) {
         spyi_text_add(w->out, ", %sTensor<%sint%s, 1> slangpy_draw_indices", no_diff,
                       form->signed_indices ? "" : "u", form->short_indices ? "16_t" : "");
     for (uint32_t b = 0; b < form->buffer_count; b++) {
-        bool floats = form->buffer_has_floats[b] == 1;
-        spyi_text_add(w->out, ", %s%sTensor<%s, 2> slangpy_draw_a%u", no_diff, floats && active ? "Diff" : "",
+        spyi_text_add(w->out, ", %s%sTensor<%s, 2> slangpy_draw_a%u", no_diff,
+                      active && form->buffer_has_grad[b] ? "Diff" : "",
                       spyi_draw_elements[form->buffer_has_floats[b]], b);
     }
     spyi_text_add(w->out, ", %sW%sTensor<float, 2> slangpy_draw_corners", no_diff, active ? "Diff" : "");

@@ -238,6 +238,7 @@ typedef struct spyi_varying {
     uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
     bool field;            // it is a field of that parameter or of the result
     char *path;            // and then its place in it: ".light.color"; "": none
+    bool no_diff;          // the field says so
     uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;

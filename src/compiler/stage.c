@@ -52,6 +52,8 @@ static void spyi_sl_add_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *
     v->param = w->param;
     v->path = spyi_strdup(path);
     v->field = path[0] != 0;
+    spyi_sl_variable *of = lib->spReflectionVariableLayout_GetVariable(variable);
+    v->no_diff = v->field && of && lib->spReflectionVariable_FindModifier(of, SPYI_SL_MODIFIER_NO_DIFF);
     v->type = type;
     w->failed = w->failed || !v->name || !v->path;
 }
