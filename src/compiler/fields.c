@@ -116,6 +116,9 @@ SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
     spyi_stream_u32(r, &e->block_size);
     spyi_stream_raw(r, e->places, sizeof e->places);
     spyi_stream_u32(r, &e->place_count);
-    (void)spyi_stream_expect(r, e->place_count <= SPYI_MOST_ENTRY_PARAMS,
-                             "an entry point has too many places");
+    bool fits = e->place_count <= SPYI_MOST_ENTRY_PARAMS;
+    for (int i = 0; i < SPYI_MOST_ENTRY_PARAMS; i++) fits = fits && e->systems[i] <= SPYI_SYSTEM_VARYING;
+    for (int i = 0; i < 3; i++)
+        fits = fits && (e->threads[i] != 0) == (e->threads[0] != 0) && e->threads[i] <= 65536;
+    (void)spyi_stream_expect(r, fits, "an entry point cannot be");
 }
