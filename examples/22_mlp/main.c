@@ -25,8 +25,7 @@ static void numbers(float *out, int count, uint32_t seed) {
 static spy_tensor *tensor(spy_device *dev, spy_shape shape, uint32_t seed, bool with_grad) {
     static float data[N * 32];
     numbers(data, (int)(shape.dims[0] * shape.dims[1]), seed);
-    return spy_create_tensor(dev,
-                             &(spy_tensor_desc){ .shape = shape, .data = data, .with_grad = with_grad });
+    return spy_create_tensor(dev, &(spy_tensor_desc){ .shape = shape, .data = data, .with_grad = with_grad });
 }
 
 typedef struct training {
