@@ -43,11 +43,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     if (v->kind == SPY_ARG_KIND_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
-        if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
-                           "'%s': mappings, casts and fields are given inside a pair of value and gradient: "
-                           "give each field its own pair",
-                           path);
+        if (a->values->items[index + 1].child_count)
+            return spyi_no(
+                a, SPY_ERROR_INVALID_ARGUMENT,
+                "'%s': fields are given inside a pair of value and gradient: give each field its own pair",
+                path);
         return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
     }
     if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {

@@ -1433,8 +1433,8 @@ static void test_results(void **state) {
     OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_tensor(NULL, &made), spy_arg_f32(NULL, 1))))));
     assert_ptr_equal(made, x);
     HOLDS(spy_tensor_grad(x), 11, 11, 11);
-    // a mapping around a pair is that of its parts, which say what they need
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_backward(fn("times"), SPY_ARGS(spy_vmap(pair, (spy_dims){ 0 }), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))), "'x.grad'");
+    // a mapping around a pair is that of the value and of its gradient
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_backward(fn("times"), SPY_ARGS(spy_vdim(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, spy_tensor_grad(x)))), 2), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))), "'x': its mapping names 2 dimensions, but 1 of its 1 are run over");
     RELEASE(x);
 }
 
