@@ -1845,7 +1845,7 @@ def _chain_is_plain(*args: Any) -> Any:
 def _fused_text(*args: Any) -> Any:
     """The Slang text of a fused function, or None."""
 def _set_tracing(*args: Any) -> Any:
-    """Calls of this thread go to tracer(object, args, kwargs); None: they do not."""
+    """Whether slangpy.fusion records the calls of this thread."""
 def _chain_of(*args: Any) -> Any:
     """What a Function's chain says: its mode (0, or a derivative's), its return type, its instance."""
 def _made_of(*args: Any) -> Any:
