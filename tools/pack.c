@@ -368,7 +368,7 @@ static spy_arg make_arg(spy_device *device, spy_module *module, const call *c, c
         break;
     }
     }
-    return a->cast ? spy_cast(out, a->cast) : out;
+    return a->cast ? spy_vcast(out, a->cast) : out;
 }
 
 static void make_call(spy_device *device, const call *c, int family) {
@@ -535,7 +535,7 @@ static void write_arg_code(const arg *a, uint32_t index, const char *place, cons
         break;
     }
     }
-    if (a->cast) fprintf(header, "    %s = spy_cast(%s, \"%s\");\n", place, place, a->cast);
+    if (a->cast) fprintf(header, "    %s = spy_vcast(%s, \"%s\");\n", place, place, a->cast);
 }
 
 static void write_lists(const arg *a, int *lists) {
