@@ -40614,7 +40614,7 @@ static void spyi_reload_look(spy_device *device) {
     device->reload_looked_ns = spyi_time_ns();
     for (spy_module *m = device->modules; m; m = m->next) {
         m->tried = false;
-        device->reload_looking = device->reload_looking || spyi_reload_needed(m);
+        device->reload_looking = device->reload_looking || (!m->fixed && spyi_unit_changed(m->unit));
     }
 }
 
