@@ -3305,7 +3305,8 @@ SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, 
 // one, but for the targets of its draw, so all of these are in the state for it before each such call or draw, which
 // waits for all earlier work. A handle is valid until its object is released; the caller keeps the object alive as long
 // as functions use the handle.
-// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. *handle is then 0.
+// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. SPY_ERROR_OUT_OF_RANGE: all
+// of the device's handles of this kind are in use. *handle is then 0.
 
 // Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.
 // Threads: any.
@@ -11629,6 +11630,9 @@ static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
             (i && spyi_archive_compare(before.hash, entry.hash) >= 0))
             return "it is damaged: its index is not in order";
     }
+    if (numbers[1] &&
+        memchr(bytes + SPYI_ARCHIVE_HEAD + (size_t)numbers[0] * SPYI_ARCHIVE_ENTRY, 0, numbers[1]))
+        return "it is damaged: its manifest is no text";
     return NULL;
 }
 
@@ -11751,7 +11755,7 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = 0;
+    pack->entries[at].offset = !replace; // 1: of another pack, until the writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;
@@ -11780,7 +11784,7 @@ static void spyi_archive_add_line(spyi_archive *pack, const char *text, size_t s
                                   uint64_t bytes, bool sums) {
     uint32_t i = 0;
     while (i < pack->line_count &&
-           (strncmp(pack->lines[i].text, text, size) != 0 || pack->lines[i].text[size] != '\0'))
+           (strlen(pack->lines[i].text) != size || memcmp(pack->lines[i].text, text, size) != 0))
         i++;
     if (i == pack->line_count) {
         if (pack->line_count == pack->line_capacity) {
@@ -11860,6 +11864,7 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
     spyi_text manifest = { NULL, 0, 0 };
     size_t begin = out->size;
     spyi_mutex_lock(&pack->lock);
+    uint32_t line_count = pack->line_count, kept = 0;
     bool good = !other || spyi_archive_merge(pack, other);
     for (uint32_t i = 0; i < pack->line_count; i++)
         spyi_text_add(&manifest, "%s\t%u\t%llu\n", pack->lines[i].text, pack->lines[i].count,
@@ -11885,6 +11890,12 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
     for (uint32_t i = 0; i < pack->count; i++)
         if (pack->entries[i].size)
             spyi_text_add_n(out, pack->entries[i].recorded, (size_t)pack->entries[i].size);
+    while (pack->line_count > line_count) free(pack->lines[--pack->line_count].text);
+    for (uint32_t i = 0; i < pack->count; i++) {
+        if (pack->entries[i].offset) free(pack->entries[i].recorded);
+        else pack->entries[kept++] = pack->entries[i];
+    }
+    pack->count = kept;
     spyi_mutex_unlock(&pack->lock);
     spyi_text_free(&manifest);
     if (!good || spyi_failed_allocations() != failed) return false;
@@ -30759,6 +30770,7 @@ static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
     spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     spyi_memo_packed p;
     spyi_stream r;
+    uint32_t failed = spyi_failed_allocations();
     p.given = spyi_memo_given(unit);
     p.identity = unit->identity;
     p.unit = *u;
@@ -30766,9 +30778,11 @@ static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
     spyi_memo_open(&r, unit->compiler, &bytes);
     r.out = &bytes;
     spyi_memo_packed_fields(&r, &p);
-    if (spyi_memo_close(&r)) spyi_store_put(unit->compiler->store, &question, &bytes);
     spyi_text_add(&line, "module\t%s\t%s", unit->compiler->rules->suffix, unit->name);
-    spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    if (spyi_memo_close(&r) && spyi_failed_allocations() == failed) {
+        spyi_store_put(unit->compiler->store, &question, &bytes);
+        spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    }
     spyi_text_free(&line);
     spyi_text_free(&question);
     spyi_text_free(&bytes);
@@ -36281,6 +36295,8 @@ static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
     s->words[5] = 2u << 16 | SPYI_OP_CAPABILITY;
     s->words[6] = capability;
     s->count += 2;
+    for (uint32_t id = 0; id < s->id_count; id++) // image types have moved with all other words
+        if (s->ids[id].image != UINT32_MAX) s->ids[id].image += 2;
 }
 
 // Sets the format of an image type that Slang left open, as for RWBuffer<float> and its vectors: not every
@@ -36506,7 +36522,9 @@ static bool spyi_code_is_input(const spyi_code_id *v, const spyi_inputs *inputs,
 
 // Slang makes of DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
 // type, in one set, and most of them with one binding. Gives each the set of handles and the binding of its kind.
-static void spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
+// Returns false when there are too many parameters.
+static bool spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                              spyi_text *messages) {
     bool any = false;
     for (uint32_t id = 1; id < s->id_count; ++id) {
         spyi_code_id *v = &s->ids[id];
@@ -36520,12 +36538,19 @@ static void spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi
         v->handle = v->number = kind;
         any = true;
     }
-    if (!any || inputs->parameter_count == SPYI_MOST_PARAMETERS) return;
+    if (!any) return true;
+    if (inputs->parameter_count == SPYI_MOST_PARAMETERS) {
+        spyi_text_add(messages,
+                      "the kernel uses handles beside %d other shader parameters, which is one too many",
+                      SPYI_MOST_PARAMETERS);
+        return false;
+    }
     spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
     memset(p, 0, sizeof *p);
     p->kind = SPYI_PARAMETER_HANDLES;
     p->stages = SPYI_STAGE_COMPUTE;
     p->space = SPYI_HANDLE_SET;
+    return true;
 }
 
 // Rejects code that uses unsupported shader parameters, or push constants of the module's own.
@@ -36586,7 +36611,7 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
-    if (good) spyi_code_handles(&s, inputs, bindings);
+    good = good && spyi_code_handles(&s, inputs, bindings, messages);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
     good = good && spyi_code_formats(&s, inputs, bindings, messages);
     good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
@@ -59617,7 +59642,8 @@ SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_fo
     if (raster->gradients && raster->gradients->generation != module->generation)
         spyi_draw_gradients_drop(raster);
     spyi_draw_gradient *g = raster->gradients;
-    while (g && memcmp(&g->form, form, sizeof *form) != 0) g = g->next;
+    while (g && (g->generation != module->generation || memcmp(&g->form, form, sizeof *form) != 0))
+        g = g->next;
     if (!g) {
         g = (spyi_draw_gradient *)spyi_calloc(1, sizeof *g);
         spy_status status = g ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
@@ -59665,13 +59691,17 @@ typedef struct spyi_draw_pass {
 
 // >>what the draw says
 
-static bool spyi_arg_has_gradient(const spy_arg *arg) {
+// The argument may be a bad one: the calls refuse it, with its name.
+static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
     case SPY_ARG_KIND_PAIR: return true;
-    case SPY_ARG_KIND_TENSOR: return arg->value.tensor && arg->value.tensor->grads[SPYI_GRAD_OUT];
+    case SPY_ARG_KIND_TENSOR:
+        return spyi_is_on(device, arg->value.tensor, SPYI_KIND_TENSOR) &&
+               arg->value.tensor->grads[SPYI_GRAD_OUT];
     case SPY_ARG_KIND_STRUCT:
-        for (size_t i = 0; i < arg->count; i++) any = any || spyi_arg_has_gradient(&arg->value.fields[i]);
+        for (size_t i = 0; arg->value.fields && i < arg->count; i++)
+            any = any || spyi_arg_has_gradient(device, &arg->value.fields[i]);
         return any;
     default: return false;
     }
@@ -59762,11 +59792,14 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         const spyi_varying *v = &part->stage.inputs.items[i];
         const spy_arg *arg = NULL;
         bool field = false;
-        for (size_t k = 0; k < d->args.count && !arg; k++) {
+        for (size_t k = 0; k < d->args.count && (!arg || field); k++) { // the input's own name comes first
             const spy_arg *a = &d->args.items[k];
             if (!(d->feeds[k] & SPYI_FEEDS_ATTRIBUTE)) continue;
-            field = strcmp(a->name, v->name) != 0;
-            if (!field || (v->field && strcmp(signature->params[v->param].name, a->name) == 0)) arg = a;
+            bool own = strcmp(a->name, v->name) == 0;
+            if (!own && (arg || !v->field || strcmp(signature->params[v->param].name, a->name) != 0))
+                continue;
+            arg = a;
+            field = !own;
         }
         const spy_tensor *t = arg->value.tensor; // checked by spyi_draw_vertices()
         uint32_t b = 0, offset = 0;
@@ -59824,9 +59857,10 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     bool strip = d->raster->state.topology == SPY_TOPOLOGY_TRIANGLE_STRIP;
     uint32_t count = d->work.count;
     pass->triangles = strip ? (count > 2 ? count - 2 : 0) : count / 3;
-    pass->corners = 3 * (int64_t)pass->triangles * d->work.instance_count;
-    if (pass->corners <= INT32_MAX / 4) return SPY_OK;
-    spyi_text_add(error, "it has %lld triangles, gradients take at most %d", (long long)pass->corners / 3,
+    uint64_t all = (uint64_t)pass->triangles * d->work.instance_count;
+    pass->corners = all <= INT32_MAX / 12 ? 3 * (int64_t)all : 0;
+    if (all <= INT32_MAX / 12) return SPY_OK;
+    spyi_text_add(error, "it has %llu triangles, gradients take at most %d", (unsigned long long)all,
                   INT32_MAX / 12);
     return SPY_ERROR_OUT_OF_RANGE;
 }
@@ -59847,16 +59881,16 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
+    if (status != SPY_OK) return status; // feeds, arguments and indices may be unchecked
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
-            spyi_arg_has_gradient(&d->args.items[i]))
+            spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
     if (!pass->form.vertices) pass->form.edges = 0; // nothing moves
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
-    if (status == SPY_OK && pass->corners)
-        status = spyi_draw_gradient_get(r, &pass->form, &pass->gradient, error);
+    if (pass->corners) status = spyi_draw_gradient_get(r, &pass->form, &pass->gradient, error);
     return status;
 }
 
@@ -59871,9 +59905,10 @@ static spy_status spyi_draw_no(
 // Returns a view of an attribute's numbers, (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
+    if (!flat) return NULL;
     spy_shape shape = spy_get_tensor_info(flat).shape;
     int64_t last = shape.rank ? shape.dims[shape.rank - 1] : 1;
-    if (!flat || (shape.rank == 2 && (!columns || last == columns))) return flat;
+    if (shape.rank == 2 && (!columns || last == columns)) return flat;
     memset(&shape, 0, sizeof shape);
     shape.rank = 2;
     shape.dims[0] = -1;
@@ -59905,8 +59940,7 @@ static bool spyi_draw_tensors(spyi_draw_pass *pass) {
         good = good && pass->attributes[b];
     }
     if (pass->indices) pass->indices = spy_create_flat_view(pass->indices);
-    spy_tensor_info info = spy_get_tensor_info(pass->indices);
-    if (pass->indices && info.shape.rank != 1) {
+    if (pass->indices && spy_get_tensor_info(pass->indices).shape.rank != 1) {
         spy_shape line;
         memset(&line, 0, sizeof line);
         line.rank = 1;
@@ -60054,10 +60088,11 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
 // Returns the argument without gradients: the value of a pair, and of a struct with pairs a copy of its fields.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
-    if (arg->kind == SPY_ARG_KIND_PAIR) {
+    if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         value = arg->value.fields[0];
         value.name = arg->name;
-    } else if (arg->kind == SPY_ARG_KIND_STRUCT && arg->count <= SPYI_MOST_DRAW_ARGS - pass->field_count) {
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields &&
+               arg->count <= SPYI_MOST_DRAW_ARGS - pass->field_count) {
         spy_arg *fields = pass->fields + pass->field_count;
         pass->field_count += (uint32_t)arg->count;
         for (size_t i = 0; i < arg->count; i++) fields[i] = spyi_draw_value(pass, &arg->value.fields[i]);
@@ -60200,7 +60235,7 @@ static const char *spyi_draw_role(const spyi_draw_pass *pass, size_t i) {
     uint8_t feeds = pass->d->feeds[i];
     if (arg->_custom && strcmp(arg->_custom->name, "texture") == 0 && (feeds & SPYI_FEEDS_FRAGMENT))
         return "if it has a gradient, that of the texels that were read: exact";
-    if (!spyi_arg_has_gradient(arg)) return "a constant";
+    if (!spyi_arg_has_gradient(pass->d->device, arg)) return "a constant";
     if (feeds == SPYI_FEEDS_FRAGMENT) return "gets a gradient, by the fragment function's derivative: exact";
     return pass->form.edges
                ? "gets a gradient, through the corners of triangles: exact inside, and of edges as below"
@@ -63971,8 +64006,15 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
          records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
+    if (records && desc->check_bounds) {
+        spyi_text_add(error,
+                      "SLANGPY_RECORD_PACK is set together with desc.check_bounds, whose kernels have an "
+                      "address of this process");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
     if (path && !spyi_file_read(path, &file)) {
-        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", path, spyi_file_problem());
+        spyi_text_add(error, "%s: '%s' cannot be read: %s", desc->pack ? "desc.pack" : "SLANGPY_PACK", path,
+                      spyi_file_problem());
         spyi_text_free(&file);
         return SPY_ERROR_IO;
     }
@@ -63982,12 +64024,14 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
         return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_text why = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
                  : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
         spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
     spyi_text_free(&why);
-    return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
+    if (*pack) return SPY_OK;
+    return spyi_failed_allocations() != failed ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_INVALID_ARGUMENT;
 }
 
 static int spyi_compare_archs(const void *a, const void *b) {
@@ -64051,13 +64095,14 @@ static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *d
 }
 
 static void spyi_device_init(spy_device *device, const spy_device_desc *desc, spyi_archive *pack) {
+    bool records = pack && spyi_archive_is_recording(pack); // without memory the next lines close the pack
     spyi_context_init(&device->ctx, desc);
     device->ctx.pack = pack ? spyi_store_of_pack(&device->ctx, pack) : NULL;
     device->ctx.store = spyi_device_store(&device->ctx, desc);
     for (size_t i = 0; i < desc->pack_arch_count; i++) device->pack_archs[i] = desc->pack_archs[i];
     device->pack_arch_count = (uint32_t)desc->pack_arch_count;
     device->offline = desc->offline;
-    if (!desc->record_pack && pack && spyi_archive_is_recording(pack))
+    if (!desc->record_pack && records && device->ctx.pack)
         device->record_path = spyi_strdup(getenv("SLANGPY_RECORD_PACK"));
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
@@ -64131,9 +64176,14 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (device) {
         spyi_device_init(device, desc, pack);
-        status = SPYI_HAS_COMPILER && desc->offline
-                     ? spyi_device_offline(device, desc, &error)
-                     : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        if (pack && !device->ctx.pack) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        } else {
+            status = SPYI_HAS_COMPILER && desc->offline
+                         ? spyi_device_offline(device, desc, &error)
+                         : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        }
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {

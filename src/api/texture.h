@@ -359,7 +359,8 @@ SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, 
 // one, but for the targets of its draw, so all of these are in the state for it before each such call or draw, which
 // waits for all earlier work. A handle is valid until its object is released; the caller keeps the object alive as long
 // as functions use the handle.
-// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. *handle is then 0.
+// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. SPY_ERROR_OUT_OF_RANGE: all
+// of the device's handles of this kind are in use. *handle is then 0.
 
 // Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.
 // Threads: any.

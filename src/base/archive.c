@@ -106,6 +106,9 @@ static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
             (i && spyi_archive_compare(before.hash, entry.hash) >= 0))
             return "it is damaged: its index is not in order";
     }
+    if (numbers[1] &&
+        memchr(bytes + SPYI_ARCHIVE_HEAD + (size_t)numbers[0] * SPYI_ARCHIVE_ENTRY, 0, numbers[1]))
+        return "it is damaged: its manifest is no text";
     return NULL;
 }
 
@@ -228,7 +231,7 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = 0;
+    pack->entries[at].offset = !replace; // 1: of another pack, until the writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;
@@ -257,7 +260,7 @@ static void spyi_archive_add_line(spyi_archive *pack, const char *text, size_t s
                                   uint64_t bytes, bool sums) {
     uint32_t i = 0;
     while (i < pack->line_count &&
-           (strncmp(pack->lines[i].text, text, size) != 0 || pack->lines[i].text[size] != '\0'))
+           (strlen(pack->lines[i].text) != size || memcmp(pack->lines[i].text, text, size) != 0))
         i++;
     if (i == pack->line_count) {
         if (pack->line_count == pack->line_capacity) {
@@ -337,6 +340,7 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
     spyi_text manifest = { NULL, 0, 0 };
     size_t begin = out->size;
     spyi_mutex_lock(&pack->lock);
+    uint32_t line_count = pack->line_count, kept = 0;
     bool good = !other || spyi_archive_merge(pack, other);
     for (uint32_t i = 0; i < pack->line_count; i++)
         spyi_text_add(&manifest, "%s\t%u\t%llu\n", pack->lines[i].text, pack->lines[i].count,
@@ -362,6 +366,12 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
     for (uint32_t i = 0; i < pack->count; i++)
         if (pack->entries[i].size)
             spyi_text_add_n(out, pack->entries[i].recorded, (size_t)pack->entries[i].size);
+    while (pack->line_count > line_count) free(pack->lines[--pack->line_count].text);
+    for (uint32_t i = 0; i < pack->count; i++) {
+        if (pack->entries[i].offset) free(pack->entries[i].recorded);
+        else pack->entries[kept++] = pack->entries[i];
+    }
+    pack->count = kept;
     spyi_mutex_unlock(&pack->lock);
     spyi_text_free(&manifest);
     if (!good || spyi_failed_allocations() != failed) return false;

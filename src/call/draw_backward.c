@@ -29,13 +29,17 @@ typedef struct spyi_draw_pass {
 
 // >>what the draw says
 
-static bool spyi_arg_has_gradient(const spy_arg *arg) {
+// The argument may be a bad one: the calls refuse it, with its name.
+static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
     case SPY_ARG_KIND_PAIR: return true;
-    case SPY_ARG_KIND_TENSOR: return arg->value.tensor && arg->value.tensor->grads[SPYI_GRAD_OUT];
+    case SPY_ARG_KIND_TENSOR:
+        return spyi_is_on(device, arg->value.tensor, SPYI_KIND_TENSOR) &&
+               arg->value.tensor->grads[SPYI_GRAD_OUT];
     case SPY_ARG_KIND_STRUCT:
-        for (size_t i = 0; i < arg->count; i++) any = any || spyi_arg_has_gradient(&arg->value.fields[i]);
+        for (size_t i = 0; arg->value.fields && i < arg->count; i++)
+            any = any || spyi_arg_has_gradient(device, &arg->value.fields[i]);
         return any;
     default: return false;
     }
@@ -126,11 +130,14 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         const spyi_varying *v = &part->stage.inputs.items[i];
         const spy_arg *arg = NULL;
         bool field = false;
-        for (size_t k = 0; k < d->args.count && !arg; k++) {
+        for (size_t k = 0; k < d->args.count && (!arg || field); k++) { // the input's own name comes first
             const spy_arg *a = &d->args.items[k];
             if (!(d->feeds[k] & SPYI_FEEDS_ATTRIBUTE)) continue;
-            field = strcmp(a->name, v->name) != 0;
-            if (!field || (v->field && strcmp(signature->params[v->param].name, a->name) == 0)) arg = a;
+            bool own = strcmp(a->name, v->name) == 0;
+            if (!own && (arg || !v->field || strcmp(signature->params[v->param].name, a->name) != 0))
+                continue;
+            arg = a;
+            field = !own;
         }
         const spy_tensor *t = arg->value.tensor; // checked by spyi_draw_vertices()
         uint32_t b = 0, offset = 0;
@@ -188,9 +195,10 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     bool strip = d->raster->state.topology == SPY_TOPOLOGY_TRIANGLE_STRIP;
     uint32_t count = d->work.count;
     pass->triangles = strip ? (count > 2 ? count - 2 : 0) : count / 3;
-    pass->corners = 3 * (int64_t)pass->triangles * d->work.instance_count;
-    if (pass->corners <= INT32_MAX / 4) return SPY_OK;
-    spyi_text_add(error, "it has %lld triangles, gradients take at most %d", (long long)pass->corners / 3,
+    uint64_t all = (uint64_t)pass->triangles * d->work.instance_count;
+    pass->corners = all <= INT32_MAX / 12 ? 3 * (int64_t)all : 0;
+    if (all <= INT32_MAX / 12) return SPY_OK;
+    spyi_text_add(error, "it has %llu triangles, gradients take at most %d", (unsigned long long)all,
                   INT32_MAX / 12);
     return SPY_ERROR_OUT_OF_RANGE;
 }
@@ -211,16 +219,16 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
+    if (status != SPY_OK) return status; // feeds, arguments and indices may be unchecked
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
-            spyi_arg_has_gradient(&d->args.items[i]))
+            spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
     if (!pass->form.vertices) pass->form.edges = 0; // nothing moves
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
-    if (status == SPY_OK && pass->corners)
-        status = spyi_draw_gradient_get(r, &pass->form, &pass->gradient, error);
+    if (pass->corners) status = spyi_draw_gradient_get(r, &pass->form, &pass->gradient, error);
     return status;
 }
 
@@ -235,9 +243,10 @@ static spy_status spyi_draw_no(
 // Returns a view of an attribute's numbers, (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
+    if (!flat) return NULL;
     spy_shape shape = spy_get_tensor_info(flat).shape;
     int64_t last = shape.rank ? shape.dims[shape.rank - 1] : 1;
-    if (!flat || (shape.rank == 2 && (!columns || last == columns))) return flat;
+    if (shape.rank == 2 && (!columns || last == columns)) return flat;
     memset(&shape, 0, sizeof shape);
     shape.rank = 2;
     shape.dims[0] = -1;
@@ -269,8 +278,7 @@ static bool spyi_draw_tensors(spyi_draw_pass *pass) {
         good = good && pass->attributes[b];
     }
     if (pass->indices) pass->indices = spy_create_flat_view(pass->indices);
-    spy_tensor_info info = spy_get_tensor_info(pass->indices);
-    if (pass->indices && info.shape.rank != 1) {
+    if (pass->indices && spy_get_tensor_info(pass->indices).shape.rank != 1) {
         spy_shape line;
         memset(&line, 0, sizeof line);
         line.rank = 1;
@@ -418,10 +426,11 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
 // Returns the argument without gradients: the value of a pair, and of a struct with pairs a copy of its fields.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
-    if (arg->kind == SPY_ARG_KIND_PAIR) {
+    if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         value = arg->value.fields[0];
         value.name = arg->name;
-    } else if (arg->kind == SPY_ARG_KIND_STRUCT && arg->count <= SPYI_MOST_DRAW_ARGS - pass->field_count) {
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields &&
+               arg->count <= SPYI_MOST_DRAW_ARGS - pass->field_count) {
         spy_arg *fields = pass->fields + pass->field_count;
         pass->field_count += (uint32_t)arg->count;
         for (size_t i = 0; i < arg->count; i++) fields[i] = spyi_draw_value(pass, &arg->value.fields[i]);
@@ -564,7 +573,7 @@ static const char *spyi_draw_role(const spyi_draw_pass *pass, size_t i) {
     uint8_t feeds = pass->d->feeds[i];
     if (arg->_custom && strcmp(arg->_custom->name, "texture") == 0 && (feeds & SPYI_FEEDS_FRAGMENT))
         return "if it has a gradient, that of the texels that were read: exact";
-    if (!spyi_arg_has_gradient(arg)) return "a constant";
+    if (!spyi_arg_has_gradient(pass->d->device, arg)) return "a constant";
     if (feeds == SPYI_FEEDS_FRAGMENT) return "gets a gradient, by the fragment function's derivative: exact";
     return pass->form.edges
                ? "gets a gradient, through the corners of triangles: exact inside, and of edges as below"

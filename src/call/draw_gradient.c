@@ -78,7 +78,8 @@ SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_fo
     if (raster->gradients && raster->gradients->generation != module->generation)
         spyi_draw_gradients_drop(raster);
     spyi_draw_gradient *g = raster->gradients;
-    while (g && memcmp(&g->form, form, sizeof *form) != 0) g = g->next;
+    while (g && (g->generation != module->generation || memcmp(&g->form, form, sizeof *form) != 0))
+        g = g->next;
     if (!g) {
         g = (spyi_draw_gradient *)spyi_calloc(1, sizeof *g);
         spy_status status = g ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;

@@ -327,6 +327,7 @@ static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
     spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     spyi_memo_packed p;
     spyi_stream r;
+    uint32_t failed = spyi_failed_allocations();
     p.given = spyi_memo_given(unit);
     p.identity = unit->identity;
     p.unit = *u;
@@ -334,9 +335,11 @@ static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
     spyi_memo_open(&r, unit->compiler, &bytes);
     r.out = &bytes;
     spyi_memo_packed_fields(&r, &p);
-    if (spyi_memo_close(&r)) spyi_store_put(unit->compiler->store, &question, &bytes);
     spyi_text_add(&line, "module\t%s\t%s", unit->compiler->rules->suffix, unit->name);
-    spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    if (spyi_memo_close(&r) && spyi_failed_allocations() == failed) {
+        spyi_store_put(unit->compiler->store, &question, &bytes);
+        spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    }
     spyi_text_free(&line);
     spyi_text_free(&question);
     spyi_text_free(&bytes);

@@ -217,6 +217,8 @@ static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
     s->words[5] = 2u << 16 | SPYI_OP_CAPABILITY;
     s->words[6] = capability;
     s->count += 2;
+    for (uint32_t id = 0; id < s->id_count; id++) // image types have moved with all other words
+        if (s->ids[id].image != UINT32_MAX) s->ids[id].image += 2;
 }
 
 // Sets the format of an image type that Slang left open, as for RWBuffer<float> and its vectors: not every
@@ -442,7 +444,9 @@ static bool spyi_code_is_input(const spyi_code_id *v, const spyi_inputs *inputs,
 
 // Slang makes of DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
 // type, in one set, and most of them with one binding. Gives each the set of handles and the binding of its kind.
-static void spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
+// Returns false when there are too many parameters.
+static bool spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                              spyi_text *messages) {
     bool any = false;
     for (uint32_t id = 1; id < s->id_count; ++id) {
         spyi_code_id *v = &s->ids[id];
@@ -456,12 +460,19 @@ static void spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi
         v->handle = v->number = kind;
         any = true;
     }
-    if (!any || inputs->parameter_count == SPYI_MOST_PARAMETERS) return;
+    if (!any) return true;
+    if (inputs->parameter_count == SPYI_MOST_PARAMETERS) {
+        spyi_text_add(messages,
+                      "the kernel uses handles beside %d other shader parameters, which is one too many",
+                      SPYI_MOST_PARAMETERS);
+        return false;
+    }
     spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
     memset(p, 0, sizeof *p);
     p->kind = SPYI_PARAMETER_HANDLES;
     p->stages = SPYI_STAGE_COMPUTE;
     p->space = SPYI_HANDLE_SET;
+    return true;
 }
 
 // Rejects code that uses unsupported shader parameters, or push constants of the module's own.
@@ -522,7 +533,7 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
-    if (good) spyi_code_handles(&s, inputs, bindings);
+    good = good && spyi_code_handles(&s, inputs, bindings, messages);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
     good = good && spyi_code_formats(&s, inputs, bindings, messages);
     good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);

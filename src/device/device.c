@@ -146,8 +146,15 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
          records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
+    if (records && desc->check_bounds) {
+        spyi_text_add(error,
+                      "SLANGPY_RECORD_PACK is set together with desc.check_bounds, whose kernels have an "
+                      "address of this process");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
     if (path && !spyi_file_read(path, &file)) {
-        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", path, spyi_file_problem());
+        spyi_text_add(error, "%s: '%s' cannot be read: %s", desc->pack ? "desc.pack" : "SLANGPY_PACK", path,
+                      spyi_file_problem());
         spyi_text_free(&file);
         return SPY_ERROR_IO;
     }
@@ -157,12 +164,14 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
         return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_text why = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
                  : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
         spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
     spyi_text_free(&why);
-    return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
+    if (*pack) return SPY_OK;
+    return spyi_failed_allocations() != failed ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_INVALID_ARGUMENT;
 }
 
 static int spyi_compare_archs(const void *a, const void *b) {
@@ -226,13 +235,14 @@ static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *d
 }
 
 static void spyi_device_init(spy_device *device, const spy_device_desc *desc, spyi_archive *pack) {
+    bool records = pack && spyi_archive_is_recording(pack); // without memory the next lines close the pack
     spyi_context_init(&device->ctx, desc);
     device->ctx.pack = pack ? spyi_store_of_pack(&device->ctx, pack) : NULL;
     device->ctx.store = spyi_device_store(&device->ctx, desc);
     for (size_t i = 0; i < desc->pack_arch_count; i++) device->pack_archs[i] = desc->pack_archs[i];
     device->pack_arch_count = (uint32_t)desc->pack_arch_count;
     device->offline = desc->offline;
-    if (!desc->record_pack && pack && spyi_archive_is_recording(pack))
+    if (!desc->record_pack && records && device->ctx.pack)
         device->record_path = spyi_strdup(getenv("SLANGPY_RECORD_PACK"));
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
@@ -306,9 +316,14 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (device) {
         spyi_device_init(device, desc, pack);
-        status = SPYI_HAS_COMPILER && desc->offline
-                     ? spyi_device_offline(device, desc, &error)
-                     : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        if (pack && !device->ctx.pack) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        } else {
+            status = SPYI_HAS_COMPILER && desc->offline
+                         ? spyi_device_offline(device, desc, &error)
+                         : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        }
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {
