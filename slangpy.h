@@ -8996,7 +8996,7 @@ static const char *const spyi_slang_mlp[] = {
     "        This other;",
     "        other._data = _data + by;",
     "        other._grad = _grad;",
-    "        if (_grad != nullptr) other._grad = (T *)(uint64_t(_grad) + uint64_t(by * ((uint64_t(_grad) & 1) != 0 ? 16 : sizeof(T))));",
+    "        if (_grad != nullptr) other._grad = (T *)(uint64_t(_grad) + uint64_t(by) * ((uint64_t(_grad) & 1) != 0 ? 16ull : uint64_t(sizeof(T))));",
     "        return other;",
     "    }",
     "}",
@@ -26557,9 +26557,7 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     if (status == SPY_OK) {
         spyi_text_add(&part, "%s.part", path);
         const char *written = spyi_text_str(&part);
-        // Windows does not rename to a name that is taken.
-        if (!spyi_file_write(written, file.data, file.size) ||
-            (rename(written, path) != 0 && (remove(path) != 0 || rename(written, path) != 0))) {
+        if (!spyi_file_write(written, file.data, file.size) || !spyi_file_rename(written, path)) {
             status = SPY_ERROR_IO;
             spyi_text_add(&error, "'%s' cannot be written: %s", path, spyi_file_problem());
             (void)remove(written);
@@ -40044,6 +40042,9 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
     if (parameters.count && !parameters.items) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "expected %zu parameters, got NULL", parameters.count);
+    } else if (function->reduces && parameters.count) {
+        status = SPY_ERROR_UNSUPPORTED;
+        spyi_text_add(&error, "it ends in a reduction, which takes no declarations");
     } else if (function->overloads.count == 0) {
         status = SPY_ERROR_NOT_FOUND;
         spyi_text_add(&error, "module '%s' was reloaded and has no such function any more",
@@ -43652,6 +43653,10 @@ static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, vo
     }
     if (grad && leaf->batch_rank && memcmp(&grad->strides, &t->strides, sizeof t->strides) != 0) {
         spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        return false;
+    }
+    if (leaf->batch_rank && (t->end_bytes - t->begin_bytes) / spyi_type_device_stride(t->type) > INT32_MAX) {
+        spyi_text_add(error, "it spans more than 2147483647 elements, which a tensor in Slang cannot");
         return false;
     }
     if (!t->storage->chunk.address) {
@@ -56131,8 +56136,12 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     if (status != SPY_OK) return status;
     spy_device *device = function->object.device;
     if (!SPYI_LIKELY(!function->reduces)) {
+        spyi_object *module = &function->module->object;
+        spyi_atomic_add(&module->references, 1); // another thread may release it while the device is left
         spyi_leave(device);
-        return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+        status = device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+        spyi_object_release(module);
+        return status;
     }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
@@ -56756,6 +56765,7 @@ static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, s
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
     int64_t count = spyi_shape_count(&shape);
+    if (count < 0) return NULL; // negative or too large; the caller reports it
     void *converted = data ? spyi_malloc((size_t)(count > 0 ? count : 0) * sizeof(double) + 1) : NULL;
     spy_tensor_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -56787,6 +56797,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
+        if (!value.type) value.type = arg->type; // and a type
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
@@ -62782,8 +62793,11 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
     r->items = (spy_arg *)spyi_malloc((args.count + 4) * sizeof *r->items);
     if (!r->items) return spyi_reducing_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (size_t i = 0; args.items && i < args.count; i++) {
-        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
-        else r->items[r->count++] = args.items[i];
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) {
+            if (r->result)
+                return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            r->result = &args.items[i];
+        } else r->items[r->count++] = args.items[i];
     }
     if (!r->result)
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
@@ -63166,6 +63180,9 @@ spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     spy_fusion *g = NULL;
     if (problem) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    } else if (desc && (unsigned)desc->backward > SPY_FUSE_BACKWARD_STORE) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.backward: expected a spy_fuse_backward, got %d", function, (int)desc->backward);
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: desc.name: expected an identifier, got \"%s\"", function, name);
@@ -63528,13 +63545,6 @@ static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step
                                   uint32_t failed, spyi_text *error) {
     uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
     good = steps && spyi_step_list(g, args, steps, error);
-    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR &&
-        g->steps[steps[0]].kind == SPYI_STEP_CALL) {
-        uint32_t call = steps[0]; // Slang then needs no derivative of the function
-        g->steps[call].no_diff = true;
-        free(steps);
-        return spyi_step_done(g, function, call, true, failed, error);
-    }
     spyi_fused_step *s = good ? spyi_step_add(g, kind, name, (uint32_t)args.count) : NULL;
     if (s) s->form = (uint8_t)form;
     for (uint32_t i = 0; s && i < args.count; i++) s->operands[i] = steps[i];
@@ -63778,6 +63788,23 @@ static spy_function *spyi_graph_function(spy_module *module, const char *name, c
     return found;
 }
 
+// A call whose value is used under no_diff alone needs no derivative.
+static void spyi_graph_drop_derivatives(spy_fusion *g) {
+    bool *needed = (bool *)spyi_calloc(g->count + 1, sizeof *needed);
+    if (!needed) return;
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        bool stops = s->kind == SPYI_STEP_OPERATOR && s->form == SPYI_FORM_NO_DIFF;
+        for (uint32_t k = 0; k < s->count; k++) needed[s->operands[k]] = needed[s->operands[k]] || !stops;
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) needed[g->outputs[i].step] = true;
+    for (uint32_t i = 1; i < g->count; i++) {
+        spyi_fused_step *s = &g->steps[i];
+        if (s->kind == SPYI_STEP_CALL && s->type->kind != SPYI_TYPE_VOID) s->no_diff = !needed[i];
+    }
+    free(needed);
+}
+
 // Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
@@ -63791,6 +63818,7 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
     }
     for (uint32_t i = 0; i < g->output_count; i++)
         differentiable = differentiable || spyi_type_has_floats(g->steps[g->outputs[i].step].type);
+    spyi_graph_drop_derivatives(g);
     spyi_graph_name(g, &name);
     spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
     *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);

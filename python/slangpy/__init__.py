@@ -105,7 +105,8 @@ _MODULES = ("slangtorch", "mlp", "reflection", "bindings", "types", "core", "bui
 
 def _find_lazily(name):
     if name == "__all__":  # `from slangpy import *` also takes the names that are found when they are asked for
-        return [n for n in sorted({*globals(), *_LAZY, "reflection", "bindings", "types"}) if not n.startswith("_")]
+        # Reductions are slangpy.sum and its like: Python's own names stay.
+        return [n for n in sorted({*globals(), *_LAZY, "reflection", "bindings", "types"} - {"sum", "min", "max"}) if not n.startswith("_")]
     module = _LAZY.get(name, name if name in _MODULES else "builtin" if name == "internal_marshalls" else None)
     import importlib
 

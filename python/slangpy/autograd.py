@@ -49,6 +49,13 @@ class _Slot:
         self.index = index
 
 
+def _plain(value):
+    """What vmap(), vdim() and vcast() are around."""
+    while isinstance(value, _slangpy.Vectorized):
+        value = value.value
+    return value
+
+
 def _take(value, tensors, kind):
     """Returns the value with a _Slot in the place of each torch tensor, which is added to `tensors`. Objects with get_this() that hold
     tensors, such as InstanceList, become the dicts that they give."""
@@ -111,8 +118,7 @@ class _Call:
     def __init__(self, function, this, args, kwargs):
         self.function, self.this, self.args, self.kwargs = function, this, args, kwargs
         given = self.kwargs.get("_result")
-        while isinstance(given, _slangpy.Vectorized):
-            given = given.value
+        given = _plain(given)
         self.result = given.index if isinstance(given, _Slot) else None
         self.written = set() if self.result is None else {self.result}
         self.has_result = False
@@ -300,7 +306,7 @@ def instead(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     result, _ = taken.run(tensors)
     for original, index in copies:
         original.copy_(tensors[index])
-    return result if taken.result is None else kwargs["_result"]
+    return result if taken.result is None else _plain(kwargs["_result"])
 
 
 def _refuse_wrapped(function, tensors, torch):
@@ -366,5 +372,5 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         for original, index in copies:
             original.copy_(made[order.index(index) + (1 if taken.has_result else 0)])
     if taken.result is not None:
-        return kwargs["_result"]
+        return _plain(kwargs["_result"])
     return made[0] if taken.has_result else taken.plain

@@ -615,7 +615,7 @@ class _Core:
             unknown = [name for name, value in named.items() if trace.graph.type(value._node) is None]
             if not unknown:
                 raise
-            return None, error, unknown
+            return None, error.with_traceback(None), unknown
         finally:
             trace.graph.cancel()
 
@@ -668,14 +668,15 @@ class _Core:
             for p, value in [*zip(parameters, chained), *((self.signature.parameters.get(n), v) for n, v in named.items())]:
                 if p is not None and p.name in known and known[p.name] is None and isinstance(value, (str, _slangpy.Struct)):
                     known[p.name], told = _type_named(value), True
-        key = tuple(known.items())
+        device = next((v.device for v in given.values() if isinstance(v, (_slangpy.Tensor, _slangpy.NDBuffer))), None)
+        key: tuple[Any, ...] = (device, *known.items())
         found = self.made.get(key)
         if found is None:
             function, form, unknown = self.build(names, known, list(given.values()))
             found = self.made[key] = (function, form, unknown)
         function, form, unknown = found
         if not unknown:
-            if len(names) == len(parameters) and not told:
+            if len(names) == len(parameters) and not told and (self.module is not None or _modules_of(self.fn)) and all(p.default is p.empty for p in parameters):
                 self.ready = (function, form)
             return function, form
         # The types of the others are those of the arguments.
@@ -686,7 +687,7 @@ class _Core:
             raise TypeError("fuse: '{}': parameter '{}': no function that takes it says its type: give it by fuse(f, types={{'{}': 'float3'}}), "
                             "an annotation, or by calling the function".format(self.name, lacking[0], lacking[0]))
         known = dict(known, **{name: _type_of_argument(given[name], self.name, name) for name in unknown})
-        key = tuple(known.items())
+        key = (device, *known.items())
         if key not in self.made:
             function, form, unknown = self.build(names, known, list(given.values()))
             if isinstance(form, Exception):
@@ -814,7 +815,7 @@ class Fused:
 
 # Methods of a Function that give a Function, and those whose first arguments are not the function's.
 _CHAINS = {"map", "set", "constants", "bind", "return_type", "thread_group_size", "call_group_shape", "prelude", "type_conformances",
-           "deterministic", "cuda_stream", "write", "declare"}
+           "deterministic", "cuda_stream", "write", "declare", "shared_bytes"}
 _FIRST = {"append_to": 1, "dispatch": 1, "dispatch_indirect": 1}
 
 

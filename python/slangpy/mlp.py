@@ -137,6 +137,8 @@ class Optimizer:
     def __init__(self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float, loss_scale: float = 1.0) -> None:
         given = parameters if isinstance(parameters, (list, tuple)) else [parameters]
         self.parameters: list[Tensor] = [p.parameters if isinstance(p, Network) else p for p in given]
+        if not self.parameters:
+            raise ValueError(f"{type(self).__name__}: 'parameters': expected a Network or tensors with gradients, got an empty list")
         for p in self.parameters:
             if not isinstance(p, Tensor) or p.grad_out is None:
                 raise ValueError(f"{type(self).__name__}: 'parameters': expected a Network or tensors with gradients, got "
@@ -258,9 +260,12 @@ def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]
         raise wrong(f"{len(data)} bytes, which end within its head: it is cut off, or another kind of file")
     try:
         head = json.loads(data[8:8 + size])
-        entries = {name: (e["dtype"], tuple(int(n) for n in e["shape"]), *map(int, e["data_offsets"]))
-                   for name, e in head.items() if name != "__metadata__"}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        entries = {}
+        for name, e in head.items():
+            if name != "__metadata__":
+                begin, end = map(int, e["data_offsets"])
+                entries[name] = str(e["dtype"]), tuple(int(n) for n in e["shape"]), begin, end
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise wrong("a head that is none") from error
     arrays: dict[str, Any] = {}
     for name, (kind, shape, begin, end) in entries.items():
@@ -268,6 +273,8 @@ def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]
             raise wrong(f"'{name}' of the type {kind!r}")
         if min((0, *shape)) < 0 or not 0 <= begin <= end or end - begin != math.prod(shape) * np.dtype(_TYPES[kind]).itemsize:
             raise wrong(f"'{name}' of shape {shape} in {end - begin} bytes")
+        if len(shape) > 32 or max((0, *shape)) >= 1 << 48:
+            raise wrong(f"'{name}' of shape {shape}")
         if 8 + size + end > len(data):
             raise wrong(f"{len(data)} bytes, but '{name}' ends at {8 + size + end}: it is cut off")
         arrays[name] = np.frombuffer(data, np.dtype(_TYPES[kind]).newbyteorder("<"), math.prod(shape), 8 + size + begin).reshape(shape).astype(_TYPES[kind])
@@ -284,7 +291,8 @@ def torch_module(network: Network) -> Any:
 
     source = (f"import mlp; [Differentiable] float[{network.outputs}] run({network.slang_type} net, float x[{network.inputs}])"
               " { return net.run(x); }")
-    run: Any = Module.load_from_source(network.device, f"slangpy_mlp_{abs(hash(network.slang_type)):x}", source).find_function("run")
+    label = "".join(c if c.isalnum() else "_" for c in network.slang_type)
+    run: Any = Module.load_from_source(network.device, f"slangpy_mlp_{label}", source).find_function("run")
 
     class MLP(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
         def __init__(self) -> None:

@@ -85,8 +85,12 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     if (status != SPY_OK) return status;
     spy_device *device = function->object.device;
     if (!SPYI_LIKELY(!function->reduces)) {
+        spyi_object *module = &function->module->object;
+        spyi_atomic_add(&module->references, 1); // another thread may release it while the device is left
         spyi_leave(device);
-        return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+        status = device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+        spyi_object_release(module);
+        return status;
     }
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {

@@ -136,6 +136,7 @@ static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, s
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
     int64_t count = spyi_shape_count(&shape);
+    if (count < 0) return NULL; // negative or too large; the caller reports it
     void *converted = data ? spyi_malloc((size_t)(count > 0 ? count : 0) * sizeof(double) + 1) : NULL;
     spy_tensor_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -167,6 +168,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
+        if (!value.type) value.type = arg->type; // and a type
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {

@@ -109,9 +109,7 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     if (status == SPY_OK) {
         spyi_text_add(&part, "%s.part", path);
         const char *written = spyi_text_str(&part);
-        // Windows does not rename to a name that is taken.
-        if (!spyi_file_write(written, file.data, file.size) ||
-            (rename(written, path) != 0 && (remove(path) != 0 || rename(written, path) != 0))) {
+        if (!spyi_file_write(written, file.data, file.size) || !spyi_file_rename(written, path)) {
             status = SPY_ERROR_IO;
             spyi_text_add(&error, "'%s' cannot be written: %s", path, spyi_file_problem());
             (void)remove(written);

@@ -121,6 +121,23 @@ static spy_function *spyi_graph_function(spy_module *module, const char *name, c
     return found;
 }
 
+// A call whose value is used under no_diff alone needs no derivative.
+static void spyi_graph_drop_derivatives(spy_fusion *g) {
+    bool *needed = (bool *)spyi_calloc(g->count + 1, sizeof *needed);
+    if (!needed) return;
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        bool stops = s->kind == SPYI_STEP_OPERATOR && s->form == SPYI_FORM_NO_DIFF;
+        for (uint32_t k = 0; k < s->count; k++) needed[s->operands[k]] = needed[s->operands[k]] || !stops;
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) needed[g->outputs[i].step] = true;
+    for (uint32_t i = 1; i < g->count; i++) {
+        spyi_fused_step *s = &g->steps[i];
+        if (s->kind == SPYI_STEP_CALL && s->type->kind != SPYI_TYPE_VOID) s->no_diff = !needed[i];
+    }
+    free(needed);
+}
+
 // Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
@@ -134,6 +151,7 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
     }
     for (uint32_t i = 0; i < g->output_count; i++)
         differentiable = differentiable || spyi_type_has_floats(g->steps[g->outputs[i].step].type);
+    spyi_graph_drop_derivatives(g);
     spyi_graph_name(g, &name);
     spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
     *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);

@@ -61,6 +61,9 @@ spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     spy_fusion *g = NULL;
     if (problem) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    } else if (desc && (unsigned)desc->backward > SPY_FUSE_BACKWARD_STORE) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.backward: expected a spy_fuse_backward, got %d", function, (int)desc->backward);
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: desc.name: expected an identifier, got \"%s\"", function, name);
@@ -423,13 +426,6 @@ static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step
                                   uint32_t failed, spyi_text *error) {
     uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
     good = steps && spyi_step_list(g, args, steps, error);
-    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR &&
-        g->steps[steps[0]].kind == SPYI_STEP_CALL) {
-        uint32_t call = steps[0]; // Slang then needs no derivative of the function
-        g->steps[call].no_diff = true;
-        free(steps);
-        return spyi_step_done(g, function, call, true, failed, error);
-    }
     spyi_fused_step *s = good ? spyi_step_add(g, kind, name, (uint32_t)args.count) : NULL;
     if (s) s->form = (uint8_t)form;
     for (uint32_t i = 0; s && i < args.count; i++) s->operands[i] = steps[i];

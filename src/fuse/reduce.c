@@ -39,8 +39,11 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
     r->items = (spy_arg *)spyi_malloc((args.count + 4) * sizeof *r->items);
     if (!r->items) return spyi_reducing_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (size_t i = 0; args.items && i < args.count; i++) {
-        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
-        else r->items[r->count++] = args.items[i];
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) {
+            if (r->result)
+                return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            r->result = &args.items[i];
+        } else r->items[r->count++] = args.items[i];
     }
     if (!r->result)
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");

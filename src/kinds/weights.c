@@ -71,6 +71,10 @@ static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, vo
         spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
         return false;
     }
+    if (leaf->batch_rank && (t->end_bytes - t->begin_bytes) / spyi_type_device_stride(t->type) > INT32_MAX) {
+        spyi_text_add(error, "it spans more than 2147483647 elements, which a tensor in Slang cannot");
+        return false;
+    }
     if (!t->storage->chunk.address) {
         spyi_text_add(error, "the device has no pointers, which tensors in Slang are made of");
         return false;

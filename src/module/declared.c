@@ -208,6 +208,9 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
     if (parameters.count && !parameters.items) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "expected %zu parameters, got NULL", parameters.count);
+    } else if (function->reduces && parameters.count) {
+        status = SPY_ERROR_UNSUPPORTED;
+        spyi_text_add(&error, "it ends in a reduction, which takes no declarations");
     } else if (function->overloads.count == 0) {
         status = SPY_ERROR_NOT_FOUND;
         spyi_text_add(&error, "module '%s' was reloaded and has no such function any more",

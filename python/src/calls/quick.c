@@ -110,7 +110,7 @@ static inline bool spyp_quick_take(const spyp_function *f, spyp_quick *quick, Py
 PyObject *spyp_declared_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     spyp_function *f = (spyp_function *)self;
     spyp_quick *quick = f->quick;
-    if (!quick || quick->busy || quick->n != PyVectorcall_NARGS(nargsf) || quick->names != names || !spyp_quick_take(f, quick, args))
+    if ((SPYP_UNLIKELY(spyp.tracers) && spyp_tracing) || !quick || quick->busy || quick->n != PyVectorcall_NARGS(nargsf) || quick->names != names || !spyp_quick_take(f, quick, args))
         return spyp_function_vectorcall(self, args, nargsf, names);
     spyp_device *d = f->module->device;
     PyObject *result = NULL;

@@ -450,7 +450,7 @@ static PyObject *spyp_chain_is_plain(PyObject *self, PyObject *function) {
     const spyp_chain *c = ((spyp_function *)function)->chain;
     bool plain = !c || (!c->map_args && !c->map_kwargs && !c->constants && !c->globals && !c->setters && !c->writers && !c->prelude &&
                         !c->conformances && !c->result && c->mode == SPY_CALL_MODE_DEFAULT && !c->deterministic && !c->stream &&
-                        !c->group[0] && !c->call_group.rank);
+                        !c->group[0] && !c->call_group.rank && !c->shared_bytes);
     return PyBool_FromLong(plain);
 }
 

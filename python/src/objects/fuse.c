@@ -33,7 +33,11 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
         long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
         if (overflow) {
             unsigned long long large = PyLong_AsUnsignedLongLong(object);
-            if (PyErr_Occurred()) return -1;
+            if (PyErr_Occurred()) {
+                PyErr_Clear();
+                PyErr_Format(PyExc_ValueError, "expected an integer of at most 64 bits, got %R", object);
+                return -1;
+            }
             *arg = spy_arg_u64(name, large);
         } else if (value >= INT32_MIN && value <= INT32_MAX) {
             *arg = spy_arg_i32(name, (int32_t)value);
@@ -67,7 +71,13 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
             *arg = spy_arg_f32n(name, floats, (uint32_t)n);
         } else {
             int32_t *ints = (int32_t *)(void *)values;
-            for (Py_ssize_t i = 0; i < n; i++) ints[i] = (int32_t)values[i];
+            for (Py_ssize_t i = 0; i < n; i++) { // writes only bytes of numbers that have been read
+                if (!(values[i] >= INT32_MIN && values[i] <= INT32_MAX)) {
+                    PyErr_Format(PyExc_ValueError, "expected a vector of integers from -2**31 to 2**31 - 1, got %R: write m.uint2(a, b) for larger ones", object);
+                    return -1;
+                }
+                ints[i] = (int32_t)values[i];
+            }
             *arg = spy_arg_i32n(name, ints, (uint32_t)n);
         }
         return 0;
