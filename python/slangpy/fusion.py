@@ -669,7 +669,7 @@ class _Core:
                 if p is not None and p.name in known and known[p.name] is None and isinstance(value, (str, _slangpy.Struct)):
                     known[p.name], told = _type_named(value), True
         device = next((v.device for v in given.values() if isinstance(v, (_slangpy.Tensor, _slangpy.NDBuffer))), None)
-        key: tuple[Any, ...] = (device, *known.items())
+        key = (device, *known.items())
         found = self.made.get(key)
         if found is None:
             function, form, unknown = self.build(names, known, list(given.values()))
