@@ -20916,6 +20916,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
     t->sums = spyi_tensor_make(device, spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4), &shape,
                                "exact sums", error, &status);
     if (t->sums) status = spyi_tensor_repeat(t->sums, NULL, error);
+    device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
     if (status != SPY_OK || t->grad_scalars) return status;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {
@@ -23778,6 +23779,7 @@ SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
         const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
         grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
         if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
+        device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
         if (status != SPY_OK) spyi_sums_drop(grad);
     }
     if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);
@@ -62648,7 +62650,7 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
     spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name,
                   spyi_text_str(&plain), comma, t);
     if (mean) spyi_text_add(out, "%s scale_, ", scalar);
-    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
+    spyi_text_add(out, "float one_)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
                   spyi_text_str(&bare), scale);
     spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name,
                   spyi_text_str(&typed), comma, t);
@@ -62662,11 +62664,11 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
                       t);
         if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
         if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
-        spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
-        if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
-        spyi_text_add(out,
-                      one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n",
-                      scalar, extreme ? "chosen" : "seed_", scale);
+        spyi_text_add(out, ")\n{\n    let element_ = %s_element(%s);\n", name, spyi_text_str(&bare));
+        if (extreme) spyi_text_add(out, "    let chosen_ = select(element_ == value_, seed_, %s(0));\n", t);
+        spyi_text_add(
+            out, one ? "    return %s(element_ * %s)%s;\n}\n" : "    return %s(dot(element_, %s))%s;\n}\n",
+            scalar, extreme ? "chosen_" : "seed_", scale);
     }
     spyi_text_free(&typed);
     spyi_text_free(&plain);
@@ -62677,6 +62679,24 @@ static void spyi_count_uses(const spy_fusion *g, uint32_t *uses) {
     for (uint32_t i = 1; i < g->count; i++)
         for (uint32_t k = 0; k < g->steps[i].count; k++) uses[g->steps[i].operands[k]]++;
     for (uint32_t i = 0; i < g->output_count; i++) uses[g->outputs[i].step]++;
+}
+
+// Parsers recurse: an expression that would be nested deeper than 64 becomes a line of its own.
+static void spyi_limit_nesting(spyi_writing *w) {
+    const spy_fusion *g = w->g;
+    uint32_t *depths = w->numbers; // free until the lines are numbered
+    for (uint32_t i = 1; i < g->count; i++) {
+        uint32_t deepest = 0;
+        for (uint32_t k = 0; k < g->steps[i].count; k++) {
+            uint32_t o = g->steps[i].operands[k];
+            if (spyi_is_inside(w, o) && depths[o] > deepest) deepest = depths[o];
+        }
+        depths[i] = deepest + 1;
+        if (deepest < 63 || !spyi_is_inside(w, i)) continue;
+        w->uses[i] = 2;
+        depths[i] = 0;
+    }
+    memset(depths, 0, (g->count + 1) * sizeof *depths);
 }
 
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
@@ -62696,6 +62716,7 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
         return;
     }
     spyi_count_uses(g, w.uses);
+    spyi_limit_nesting(&w);
     uint32_t calls = 0;
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
@@ -62900,6 +62921,28 @@ static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *
     return status;
 }
 
+// Refuses a result that has no place, or that is no living tensor of the device.
+static spy_status spyi_reducing_check(const spyi_reducing *r) {
+    const spy_arg *a = r->result;
+    if ((a->kind == SPY_ARG_KIND_NEW && !a->value.new_tensor) ||
+        (a->kind == SPY_ARG_KIND_RESULT && !a->value.result))
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a place for it, got NULL");
+    if (a->kind != SPY_ARG_KIND_TENSOR) return SPY_OK;
+    spy_status status = spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name);
+    if (status != SPY_OK) return status;
+    spy_device *device = r->function->object.device;
+    if (!spyi_is_on(device, a->value.tensor, SPYI_KIND_TENSOR)) {
+        spyi_text why = { NULL, 0, 0 };
+        status = spyi_object_problem(a->value.tensor, SPYI_KIND_TENSOR, &why);
+        spyi_fail(&device->ctx, status, "%s: %s: '_result': %s", r->public_name, r->function->name,
+                  spyi_text_str(&why));
+        spyi_text_free(&why);
+    }
+    spyi_leave(device);
+    return status;
+}
+
 static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     spy_device *device = r->function->object.device;
     const spyi_type *type = r->fused->type;
@@ -62978,7 +63021,8 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         if (status == SPY_OK && result->kind == SPY_ARG_KIND_NEW) *result->value.new_tensor = made;
         else if (status == SPY_OK) {
             result->value.result->tensor = made;
-            result->value.result->type = type->name;
+            result->value.result->size_bytes = 0;
+            result->value.result->type = spyi_type_user_name(type);
             result->value.result->dtype = type->scalar;
             result->value.result->rows = type->rows;
             result->value.result->columns = type->columns;
@@ -63000,7 +63044,7 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         spy_result *out = result->value.result;
         status = spy_tensor_read(made, out->data, size);
         out->tensor = NULL;
-        out->type = type->name;
+        out->type = spyi_type_user_name(type);
         out->dtype = type->scalar;
         out->rows = type->rows;
         out->columns = type->columns;
@@ -63065,6 +63109,7 @@ static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
             r, SPY_ERROR_UNSUPPORTED,
             "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
             "the function before its end");
+    if (status == SPY_OK) status = spyi_reducing_check(r);
     if (status == SPY_OK) status = spyi_reducing_shape(r);
     if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
     else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR)

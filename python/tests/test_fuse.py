@@ -376,6 +376,45 @@ def test_types_by_annotation_and_from_arguments(device, m):
     assert g.map("float2")(spy.Tensor.from_numpy(device, np.ones((3, 2), np.float32))).shape == (3,)
 
 
+def test_no_diff_leaves_other_uses_of_a_call(device, m):
+    """y * no_diff(y): only the first y has a gradient."""
+    def weighted(a):
+        y = m.square(a)
+        return y * spy.no_diff(y)
+
+    a = spy.Tensor.from_numpy(device, np.float32([1, 2, 3])).with_grads()
+    fused = spy.fuse(weighted, types={"a": "float"})
+    out = fused(a, _result="tensor").with_grads(spy.Tensor.from_numpy(device, np.float32([1, 1, 1])))
+    fused.bwds(a, _result=out)
+    assert np.allclose(a.grad.to_numpy(), [2, 16, 54])  # 2 a * a ** 2
+
+
+def test_long_chains(m):
+    """An expression is nested 64 deep at most, however long the trace is."""
+    def long(x):
+        for _ in range(600):
+            x = x * 0.5 + 1.0
+        return m.square(x)
+
+    assert abs(spy.fuse(long)(2.0) - 4) < 1e-5
+
+
+def test_reductions_on_two_devices(device):
+    """slangpy.sum belongs to no device."""
+    other = spy.create_device()
+    try:
+        for d in (device, other, device):
+            assert float(spy.sum(spy.Tensor.from_numpy(d, np.float32([1, 2, 3])))) == 6
+    finally:
+        other.close()
+
+
+def test_constants_that_do_not_fit(m):
+    for value in ([4000000000, 1], [2**40, 1]):
+        with pytest.raises(ValueError, match="2\\*\\*31"):
+            spy.fuse(lambda a: m.count(a, 1) + m.count(value, 1), types={"a": "int"})(1)
+
+
 def test_two_modules_of_one_device(device, m):
     other = spy.Module.load_from_source(device, "fuse_other", "[Differentiable] float third(float x) { return x / 3; }\nstruct Box { float a; };")
     f = spy.fuse(lambda c: other.Box(a=other.third(m.luminance(c))).a)

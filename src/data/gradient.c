@@ -165,6 +165,7 @@ SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
         const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
         grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
         if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
+        device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
         if (status != SPY_OK) spyi_sums_drop(grad);
     }
     if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);

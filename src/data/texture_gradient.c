@@ -81,6 +81,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
     t->sums = spyi_tensor_make(device, spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4), &shape,
                                "exact sums", error, &status);
     if (t->sums) status = spyi_tensor_repeat(t->sums, NULL, error);
+    device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
     if (status != SPY_OK || t->grad_scalars) return status;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {

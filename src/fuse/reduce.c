@@ -146,6 +146,28 @@ static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *
     return status;
 }
 
+// Refuses a result that has no place, or that is no living tensor of the device.
+static spy_status spyi_reducing_check(const spyi_reducing *r) {
+    const spy_arg *a = r->result;
+    if ((a->kind == SPY_ARG_KIND_NEW && !a->value.new_tensor) ||
+        (a->kind == SPY_ARG_KIND_RESULT && !a->value.result))
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a place for it, got NULL");
+    if (a->kind != SPY_ARG_KIND_TENSOR) return SPY_OK;
+    spy_status status = spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name);
+    if (status != SPY_OK) return status;
+    spy_device *device = r->function->object.device;
+    if (!spyi_is_on(device, a->value.tensor, SPYI_KIND_TENSOR)) {
+        spyi_text why = { NULL, 0, 0 };
+        status = spyi_object_problem(a->value.tensor, SPYI_KIND_TENSOR, &why);
+        spyi_fail(&device->ctx, status, "%s: %s: '_result': %s", r->public_name, r->function->name,
+                  spyi_text_str(&why));
+        spyi_text_free(&why);
+    }
+    spyi_leave(device);
+    return status;
+}
+
 static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     spy_device *device = r->function->object.device;
     const spyi_type *type = r->fused->type;
@@ -224,7 +246,8 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         if (status == SPY_OK && result->kind == SPY_ARG_KIND_NEW) *result->value.new_tensor = made;
         else if (status == SPY_OK) {
             result->value.result->tensor = made;
-            result->value.result->type = type->name;
+            result->value.result->size_bytes = 0;
+            result->value.result->type = spyi_type_user_name(type);
             result->value.result->dtype = type->scalar;
             result->value.result->rows = type->rows;
             result->value.result->columns = type->columns;
@@ -246,7 +269,7 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         spy_result *out = result->value.result;
         status = spy_tensor_read(made, out->data, size);
         out->tensor = NULL;
-        out->type = type->name;
+        out->type = spyi_type_user_name(type);
         out->dtype = type->scalar;
         out->rows = type->rows;
         out->columns = type->columns;
@@ -311,6 +334,7 @@ static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
             r, SPY_ERROR_UNSUPPORTED,
             "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
             "the function before its end");
+    if (status == SPY_OK) status = spyi_reducing_check(r);
     if (status == SPY_OK) status = spyi_reducing_shape(r);
     if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
     else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR)

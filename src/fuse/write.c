@@ -398,7 +398,7 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
     spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name,
                   spyi_text_str(&plain), comma, t);
     if (mean) spyi_text_add(out, "%s scale_, ", scalar);
-    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
+    spyi_text_add(out, "float one_)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name,
                   spyi_text_str(&bare), scale);
     spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name,
                   spyi_text_str(&typed), comma, t);
@@ -412,11 +412,11 @@ static void spyi_write_reduction(const spy_fusion *g, const char *name, bool dif
                       t);
         if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
         if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
-        spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
-        if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
-        spyi_text_add(out,
-                      one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n",
-                      scalar, extreme ? "chosen" : "seed_", scale);
+        spyi_text_add(out, ")\n{\n    let element_ = %s_element(%s);\n", name, spyi_text_str(&bare));
+        if (extreme) spyi_text_add(out, "    let chosen_ = select(element_ == value_, seed_, %s(0));\n", t);
+        spyi_text_add(
+            out, one ? "    return %s(element_ * %s)%s;\n}\n" : "    return %s(dot(element_, %s))%s;\n}\n",
+            scalar, extreme ? "chosen_" : "seed_", scale);
     }
     spyi_text_free(&typed);
     spyi_text_free(&plain);
@@ -427,6 +427,24 @@ static void spyi_count_uses(const spy_fusion *g, uint32_t *uses) {
     for (uint32_t i = 1; i < g->count; i++)
         for (uint32_t k = 0; k < g->steps[i].count; k++) uses[g->steps[i].operands[k]]++;
     for (uint32_t i = 0; i < g->output_count; i++) uses[g->outputs[i].step]++;
+}
+
+// Parsers recurse: an expression that would be nested deeper than 64 becomes a line of its own.
+static void spyi_limit_nesting(spyi_writing *w) {
+    const spy_fusion *g = w->g;
+    uint32_t *depths = w->numbers; // free until the lines are numbered
+    for (uint32_t i = 1; i < g->count; i++) {
+        uint32_t deepest = 0;
+        for (uint32_t k = 0; k < g->steps[i].count; k++) {
+            uint32_t o = g->steps[i].operands[k];
+            if (spyi_is_inside(w, o) && depths[o] > deepest) deepest = depths[o];
+        }
+        depths[i] = deepest + 1;
+        if (deepest < 63 || !spyi_is_inside(w, i)) continue;
+        w->uses[i] = 2;
+        depths[i] = 0;
+    }
+    memset(depths, 0, (g->count + 1) * sizeof *depths);
 }
 
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
@@ -446,6 +464,7 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
         return;
     }
     spyi_count_uses(g, w.uses);
+    spyi_limit_nesting(&w);
     uint32_t calls = 0;
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];

@@ -270,6 +270,11 @@ static void test_reductions(void **state) {
           "reduced", "'_result'", "float");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(whole, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", x))), "'_result'", "(37, 301)");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(whole, SPY_ARGS(spy_arg_tensor("x", x))), "expected an argument '_result'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(whole, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", NULL))), "'_result'", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(whole, SPY_ARGS(spy_arg_tensor("x", x), spy_out_tensor("_result", NULL))), "'_result'", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(whole, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", out), spy_arg_tensor("_result", out))), "twice");
+    assert_null(spy_declare(whole, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1))));
+    ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "ends in a reduction");
     FAILS(SPY_ERROR_UNSUPPORTED, spy_call_forward_diff(whole, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", out))), "no forward derivative");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(whole, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", out))), "with a gradient");
     const spy_arg items[] = { spy_arg_tensor("x", x), spy_arg_tensor("_result", out) };

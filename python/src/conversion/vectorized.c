@@ -10,6 +10,9 @@ typedef struct spyp_vectorized {
 } spyp_vectorized;
 
 static PyObject *spyp_vectorized_make(PyObject *value, PyObject *way, bool cast) {
+    int depth = 0;
+    for (PyObject *inner = value; Py_TYPE(inner) == spyp.vectorized; inner = ((spyp_vectorized *)(void *)inner)->value)
+        if (++depth >= 100) return PyErr_Format(PyExc_ValueError, "vmap: argument 'value': expected at most 100 mappings around each other");
     spyp_vectorized *v = way ? (spyp_vectorized *)(void *)spyp_alloc(spyp.vectorized) : NULL; // tracked by the collector
     if (!v) return NULL;
     v->value = Py_NewRef(value);

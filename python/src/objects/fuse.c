@@ -340,9 +340,13 @@ static PyObject *spyp_graph_end(PyObject *self, PyObject *ignored) {
 static PyObject *spyp_graph_cancel(PyObject *self, PyObject *ignored) {
     spyp_graph *g = (spyp_graph *)self;
     SPYP_UNUSED(ignored);
-    if (g->fusion && g->device->device && spyp_enter(g->device, "fuse") == 0) {
-        spy_fuse_cancel(g->fusion);
-        spyp_leave(g->device);
+    if (g->fusion && g->device->device) {
+        if (spyp_enter(g->device, "fuse") == 0) {
+            spy_fuse_cancel(g->fusion);
+            spyp_leave(g->device);
+        } else {
+            PyErr_Clear(); // the graph is of a process that was forked, or its device was closed
+        }
     }
     g->fusion = NULL;
     Py_RETURN_NONE;
