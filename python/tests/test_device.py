@@ -477,7 +477,8 @@ def test_import_time(tmp_path):
 
 
 def test_extension_is_small():
-    """Y7: the extension, unpacked, is below 1.5 MB (1.27 before textures, 1.36 before rasters); tests/run weighs the wheel."""
+    """Y7: the extension, unpacked, is below 2 MB (1.27 before textures, 1.36 before rasters, 1.8 with fusion, packs and networks);
+    tests/run weighs the wheel."""
     if SANITIZED:
         pytest.skip("built with a sanitizer")
     folder = os.path.dirname(spy.__file__)
