@@ -187,7 +187,7 @@ int main(int count, char **words) {
     }
     free(bytes);
     spyi_text_free(&whole);
-    printf("%ld rounds: %d passed, %d failed, 0 skipped\n", rounds, failed ? 0 : 1, failed);
+    printf("%ld rounds\n%d passed, %d failed, 0 skipped\n", rounds, failed ? 0 : 1, failed);
     return failed != 0;
 }
 #endif
