@@ -4,7 +4,7 @@
 #include "compiler/target.h"
 
 // Raise this number with every change of what the compiler's functions answer, or of how answers are written.
-enum { SPYI_MEMO_VERSION = 4, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 5, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -217,15 +217,38 @@ static void spyi_memo_read_file(spyi_unit *unit, const char *path, spyi_memo_fil
     spyi_text_free(&text);
 }
 
-// Lists the files that the unit has read or looked for, as they are now.
-static bool spyi_memo_list_files(spyi_unit *unit, spyi_memo_unit *u) {
-    size_t count = unit->watched_count; // reading them again adds none
-    u->files = (spyi_memo_file *)spyi_calloc(count + 1, sizeof *u->files);
-    for (size_t i = 0; u->files && i < count; i++) {
-        spyi_memo_file *file = &u->files[u->file_count++];
-        file->path = spyi_strdup(unit->watched[i].path);
-        spyi_memo_read_file(unit, unit->watched[i].path, file);
+static void spyi_memo_list_file(spyi_unit *unit, spyi_memo_unit *u, char *path) {
+    for (uint32_t i = 0; path && i < u->file_count; i++) {
+        if (strcmp(u->files[i].path, path) != 0) continue;
+        free(path);
+        return;
     }
+    if (!path) return; // the allocation is counted as failed
+    spyi_memo_file *file = &u->files[u->file_count++];
+    file->path = path;
+    spyi_memo_read_file(unit, path, file);
+}
+
+static int spyi_memo_compare_files(const void *a, const void *b) {
+    return strcmp(((const spyi_memo_file *)a)->path, ((const spyi_memo_file *)b)->path);
+}
+
+// Lists the files that the unit has read or looked for, as they are now, in the order of their paths. Slang looks for
+// NAME.slang-module, and then for NAME.slang unless slangpy's own module of that name is at hand in serialized form,
+// which it is not for the first module of a process. So the list has both.
+static bool spyi_memo_list_files(spyi_unit *unit, spyi_memo_unit *u) {
+    static const char ending[] = "-module";
+    size_t count = unit->watched_count;
+    u->files = (spyi_memo_file *)spyi_calloc(2 * count + 1, sizeof *u->files);
+    for (size_t i = 0; u->files && i < count; i++) {
+        char *path = spyi_strdup(unit->watched[i].path), *text = NULL;
+        size_t size = path ? strlen(path) : 0, more = sizeof ending - 1;
+        if (size > more && strcmp(path + size - more, ending) == 0 && (text = spyi_strdup(path)) != NULL)
+            text[size - more] = '\0';
+        spyi_memo_list_file(unit, u, path);
+        if (text) spyi_memo_list_file(unit, u, text);
+    }
+    if (u->files) qsort(u->files, u->file_count, sizeof *u->files, spyi_memo_compare_files);
     return u->files != NULL;
 }
 
