@@ -17312,6 +17312,10 @@ SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+// Makes zeroed exact sums, one for each float of a gradient of this shape. On failure *status and `error` say why; sums that
+// could not be zeroed are returned, too.
+SPYI_FN spy_tensor *spyi_sums_make(spy_device *device, const spy_shape *shape, spyi_text *error,
+                                   spy_status *status);
 // Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
 SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
 SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
@@ -20913,10 +20917,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
     memset(&shape, 0, sizeof shape);
     shape.rank = 1;
     shape.dims[0] = t->grad->element_count * t->grad->type->columns;
-    t->sums = spyi_tensor_make(device, spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4), &shape,
-                               "exact sums", error, &status);
-    if (t->sums) status = spyi_tensor_repeat(t->sums, NULL, error);
-    device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
+    t->sums = spyi_sums_make(device, &shape, error, &status);
     if (status != SPY_OK || t->grad_scalars) return status;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {
@@ -23743,6 +23744,15 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
 
 // >>exact sums
 
+SPYI_FN spy_tensor *spyi_sums_make(spy_device *device, const spy_shape *shape, spyi_text *error,
+                                   spy_status *status) {
+    const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
+    spy_tensor *sums = spyi_tensor_make(device, type, shape, "exact sums", error, status);
+    if (sums) *status = spyi_tensor_repeat(sums, NULL, error);
+    device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
+    return sums;
+}
+
 SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted) {
     if (*noted) return;
     *noted = true;
@@ -23776,10 +23786,7 @@ SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
     }
     if (grad->sums && memcmp(&grad->sums->shape, &grad->shape, sizeof grad->shape) != 0) spyi_sums_drop(grad);
     if (!grad->sums) {
-        const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
-        grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
-        if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
-        device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
+        grad->sums = spyi_sums_make(device, &grad->shape, error, &status);
         if (status != SPY_OK) spyi_sums_drop(grad);
     }
     if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);
@@ -62956,11 +62963,11 @@ static spy_status spyi_reducing_check(const spyi_reducing *r) {
     if (status != SPY_OK) return status;
     spy_device *device = r->function->object.device;
     if (!spyi_is_on(device, a->value.tensor, SPYI_KIND_TENSOR)) {
-        spyi_text why = { NULL, 0, 0 };
-        status = spyi_object_problem(a->value.tensor, SPYI_KIND_TENSOR, &why);
-        spyi_fail(&device->ctx, status, "%s: %s: '_result': %s", r->public_name, r->function->name,
-                  spyi_text_str(&why));
-        spyi_text_free(&why);
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "'_result': ");
+        status = spyi_object_problem(a->value.tensor, SPYI_KIND_TENSOR, &words);
+        (void)spyi_reducing_fail(r, status, spyi_text_str(&words));
+        spyi_text_free(&words);
     }
     spyi_leave(device);
     return status;

@@ -679,7 +679,7 @@ class _Core:
             if len(names) == len(parameters) and not told and (self.module is not None or _modules_of(self.fn)) and all(p.default is p.empty for p in parameters):
                 self.ready = (function, form)
             return function, form
-        # The types of the others are those of the arguments.
+        # Inputs whose types no called function tells take the types of the arguments that were given for them.
         lacking = [name for name in unknown if name not in given]
         if lacking and not complete and isinstance(form, Exception):
             raise form

@@ -140,7 +140,8 @@ def try_find_function_overloads_via_ast(root: Any, type_name: str, func_name: st
 
 
 def matching_overload(reflected: Any, count: int, names: set[str]) -> Any:
-    """Returns the first overload of a function that has `count` parameters, `names` among them, or None if there is none."""
+    """Returns the first overload of the function that has `count` parameters and a parameter of each name in `names`. Returns None
+    when no overload fits."""
     for overload in reflected.overloads if reflected.is_overloaded else [reflected]:
         parameters = list(overload.parameters)
         if len(parameters) == count and names <= {p.name for p in parameters}:

@@ -22,8 +22,8 @@ LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
 ENGINES = ("mma", "wgmma")
 _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
 
-# Warps of a group, by engine and width: of the forward kernel, and of the training kernel (0: there is none), and how many
-# groups of the forward kernel a multiprocessor holds.
+# For each engine and width: the warps in a group of the forward kernel, the warps in a group of the training kernel (0: the engine
+# does not train this width), and the groups of the forward kernel that run on one multiprocessor at the same time.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
            ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
 

@@ -1165,7 +1165,8 @@ class _Body:
 
 
 def _cost(have, want):
-    """How far a conversion is, for choosing among overloads; 1000: there is none."""
+    """Returns the cost of converting a value of the type `have` to the type `want`. The overload with the smallest costs is chosen;
+    1000 means that the value cannot be converted."""
     if have == want:
         return 0
     if have.kind == "list":

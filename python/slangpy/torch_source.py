@@ -216,7 +216,8 @@ def parse_declarator(words: Sequence[Token]) -> tuple[str, list[Token], list[Tok
 
 
 class SourceFile:
-    """A Slang file with those that it imports, as far as they are found: its functions, structs, aliases and constants."""
+    """The functions, structs, aliases and constants of a Slang file and of the files that it imports. Imports that are not found are
+    left out."""
 
     def __init__(self, path: str, macros: Mapping[str, str], folders: Sequence[str]) -> None:
         self.path, self.folders, self.macros = os.path.abspath(path), list(folders), macros

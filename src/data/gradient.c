@@ -129,6 +129,15 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
 
 // >>exact sums
 
+SPYI_FN spy_tensor *spyi_sums_make(spy_device *device, const spy_shape *shape, spyi_text *error,
+                                   spy_status *status) {
+    const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
+    spy_tensor *sums = spyi_tensor_make(device, type, shape, "exact sums", error, status);
+    if (sums) *status = spyi_tensor_repeat(sums, NULL, error);
+    device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
+    return sums;
+}
+
 SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted) {
     if (*noted) return;
     *noted = true;
@@ -162,10 +171,7 @@ SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error) {
     }
     if (grad->sums && memcmp(&grad->sums->shape, &grad->shape, sizeof grad->shape) != 0) spyi_sums_drop(grad);
     if (!grad->sums) {
-        const spyi_type *type = spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4);
-        grad->sums = spyi_tensor_make(device, type, &grad->shape, "exact sums", error, &status);
-        if (grad->sums) status = spyi_tensor_repeat(grad->sums, NULL, error);
-        device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
+        grad->sums = spyi_sums_make(device, &grad->shape, error, &status);
         if (status != SPY_OK) spyi_sums_drop(grad);
     }
     if (status == SPY_OK) spyi_sums_note(device, grad, grad->sums, &grad->has_sums);

@@ -141,6 +141,10 @@ SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+// Makes zeroed exact sums, one for each float of a gradient of this shape. On failure *status and `error` say why; sums that
+// could not be zeroed are returned, too.
+SPYI_FN spy_tensor *spyi_sums_make(spy_device *device, const spy_shape *shape, spyi_text *error,
+                                   spy_status *status);
 // Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
 SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
 SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);

@@ -78,10 +78,7 @@ SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
     memset(&shape, 0, sizeof shape);
     shape.rank = 1;
     shape.dims[0] = t->grad->element_count * t->grad->type->columns;
-    t->sums = spyi_tensor_make(device, spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4), &shape,
-                               "exact sums", error, &status);
-    if (t->sums) status = spyi_tensor_repeat(t->sums, NULL, error);
-    device->barrier_owed = true; // kernels add to the sums by an address, which is no use of them
+    t->sums = spyi_sums_make(device, &shape, error, &status);
     if (status != SPY_OK || t->grad_scalars) return status;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {

@@ -158,11 +158,11 @@ static spy_status spyi_reducing_check(const spyi_reducing *r) {
     if (status != SPY_OK) return status;
     spy_device *device = r->function->object.device;
     if (!spyi_is_on(device, a->value.tensor, SPYI_KIND_TENSOR)) {
-        spyi_text why = { NULL, 0, 0 };
-        status = spyi_object_problem(a->value.tensor, SPYI_KIND_TENSOR, &why);
-        spyi_fail(&device->ctx, status, "%s: %s: '_result': %s", r->public_name, r->function->name,
-                  spyi_text_str(&why));
-        spyi_text_free(&why);
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "'_result': ");
+        status = spyi_object_problem(a->value.tensor, SPYI_KIND_TENSOR, &words);
+        (void)spyi_reducing_fail(r, status, spyi_text_str(&words));
+        spyi_text_free(&words);
     }
     spyi_leave(device);
     return status;

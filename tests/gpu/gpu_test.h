@@ -208,6 +208,25 @@ static inline int gpu_dump_remove(void) {
     return system(command);
 }
 
+// Opens gpu_device, which writes its kernels to gpu_dump_folder(), and loads a module of this text. 0: good, also where there is
+// no device; *module is NULL then.
+static inline int gpu_setup_dumped(const char *name, const char *source, spy_module **module) {
+    spy_device_desc d = gpu_desc();
+    d.dump_directory = gpu_dump_folder();
+    gpu_device = gpu_open(&d);
+    if (!gpu_device) return 0;
+    *module = gpu_module(gpu_device, name, source);
+    if (!*module) print_error("%s\n", spy_take_error(gpu_device).message);
+    return *module ? 0 : -1;
+}
+
+// The teardown of a program whose device writes its kernels.
+static inline int gpu_teardown_dumped(void **state) {
+    (void)state;
+    spy_release_device(gpu_device);
+    return gpu_dump_remove();
+}
+
 // Every SPIR-V of a dump folder, more than `least` files, through spirv-val; skips where SPIRV_VAL does not name it.
 static inline void gpu_check_spirv(const char *folder_path, size_t least) {
     const char *val = getenv("SPIRV_VAL");

@@ -53,12 +53,6 @@ static int setup(void **state) {
     return module ? 0 : -1;
 }
 
-static int teardown(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
-}
-
 static spy_function *function(const char *name) {
     spy_function *f = spy_find_function(module, name);
     if (!f) fail_msg("%s", spy_take_error(gpu_device).message);
@@ -287,5 +281,5 @@ int main(void) {
         cmocka_unit_test(test_gradients), cmocka_unit_test(test_dispatch), cmocka_unit_test(test_off),
         cmocka_unit_test(test_spirv),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, gpu_teardown_dumped);
 }

@@ -819,12 +819,6 @@ static int open_device(void **state) {
     return 0;
 }
 
-static int close_device(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats),
@@ -840,5 +834,5 @@ int main(void) {
         cmocka_unit_test(test_bad_arrays),
         cmocka_unit_test(test_spirv),
     };
-    return cmocka_run_group_tests_name("buffers", tests, open_device, close_device);
+    return cmocka_run_group_tests_name("buffers", tests, open_device, gpu_teardown_dumped);
 }

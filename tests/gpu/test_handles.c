@@ -315,17 +315,7 @@ static void test_errors(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    spy_device_desc desc = gpu_desc();
-    desc.dump_directory = gpu_dump_folder();
-    gpu_device = gpu_open(&desc);
-    if (gpu_device) module = gpu_module(gpu_device, "handles", source);
-    return gpu_device && !module;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
+    return gpu_setup_dumped("handles", source, &module);
 }
 
 static void test_spirv(void **state) {
@@ -339,5 +329,5 @@ int main(void) {
         cmocka_unit_test(test_textures),          cmocka_unit_test(test_structs), cmocka_unit_test(test_tensors_and_samplers),
         cmocka_unit_test(test_shaders_and_lists), cmocka_unit_test(test_draws),   cmocka_unit_test(test_many), cmocka_unit_test(test_errors), cmocka_unit_test(test_spirv),
     };
-    return cmocka_run_group_tests_name("handles", tests, setup, teardown);
+    return cmocka_run_group_tests_name("handles", tests, setup, gpu_teardown_dumped);
 }

@@ -879,13 +879,7 @@ static int setup(void **state) {
     return module ? 0 : -1;
 }
 
-static int teardown(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_calls), cmocka_unit_test(test_spirv) };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, gpu_teardown_dumped);
 }

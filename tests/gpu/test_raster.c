@@ -994,19 +994,7 @@ static void test_example(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    spy_device_desc d = gpu_desc();
-    d.dump_directory = gpu_dump_folder();
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) return 0;
-    module = gpu_module(gpu_device, "raster", source);
-    if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
-    return module ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
+    return gpu_setup_dumped("raster", source, &module);
 }
 
 int main(void) {
@@ -1025,5 +1013,5 @@ int main(void) {
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_example),
     };
-    return cmocka_run_group_tests_name("raster", tests, setup, teardown);
+    return cmocka_run_group_tests_name("raster", tests, setup, gpu_teardown_dumped);
 }

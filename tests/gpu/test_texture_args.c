@@ -985,19 +985,7 @@ static void test_explain(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    spy_device_desc d = gpu_desc();
-    d.dump_directory = gpu_dump_folder();
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) return 0;
-    module = gpu_module(gpu_device, "textures", source);
-    if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
-    return module ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
+    return gpu_setup_dumped("textures", source, &module);
 }
 
 static void test_spirv(void **state) {
@@ -1012,5 +1000,5 @@ int main(void) {
         cmocka_unit_test(test_views),    cmocka_unit_test(test_fields),  cmocka_unit_test(test_globals),    cmocka_unit_test(test_nested), cmocka_unit_test(test_lists),
         cmocka_unit_test(test_gradients), cmocka_unit_test(test_errors), cmocka_unit_test(test_explain),    cmocka_unit_test(test_spirv),
     };
-    return cmocka_run_group_tests_name("texture arguments", tests, setup, teardown);
+    return cmocka_run_group_tests_name("texture arguments", tests, setup, gpu_teardown_dumped);
 }

@@ -265,19 +265,7 @@ static void test_errors(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    spy_device_desc d = gpu_desc();
-    d.dump_directory = gpu_dump_folder();
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) return 0;
-    module = gpu_module(gpu_device, "texture_grads", source);
-    if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
-    return module ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    spy_release_device(gpu_device);
-    return gpu_dump_remove();
+    return gpu_setup_dumped("texture_grads", source, &module);
 }
 
 static void test_spirv(void **state) {
@@ -291,5 +279,5 @@ int main(void) {
         cmocka_unit_test(test_differences), cmocka_unit_test(test_lists_and_prepared_calls), cmocka_unit_test(test_by_texel),
         cmocka_unit_test(test_errors),      cmocka_unit_test(test_spirv),
     };
-    return cmocka_run_group_tests_name("gradients of textures", tests, setup, teardown);
+    return cmocka_run_group_tests_name("gradients of textures", tests, setup, gpu_teardown_dumped);
 }

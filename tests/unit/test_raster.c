@@ -81,6 +81,21 @@ static spy_raster *raster_of(bench *t, const spy_raster_desc *d) {
     return r;
 }
 
+// Loads a module of this text, whose functions `v` and `f` are the stages.
+static spy_raster_desc of_text(bench *t, const char *name, const char *text, spy_module **module) {
+    spy_module_desc m;
+    spy_raster_desc d;
+    memset(&m, 0, sizeof m);
+    memset(&d, 0, sizeof d);
+    m.name = name;
+    m.source = text;
+    *module = spy_load_module(t->device, &m);
+    assert_non_null(*module);
+    d.vertex = spy_find_function(*module, "v");
+    d.fragment = spy_find_function(*module, "f");
+    return d;
+}
+
 static spy_raster *made(bench *t, const char *vertex, const char *fragment) {
     spy_raster_desc d = described(t, vertex, fragment);
     return raster_of(t, &d);
@@ -680,17 +695,11 @@ static void test_reload(void **state) {
     (void)state;
     bench t;
     open_plain(&t);
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.name = "changing";
-    m.source = "[shader(\"vertex\")] float4 v(uint i : SV_VertexID, uniform float a) : SV_Position { return a; }\n"
-               "[shader(\"fragment\")] float4 f(uniform float4 b) : SV_Target { return b; }\n";
-    spy_module *module = spy_load_module(t.device, &m);
-    assert_non_null(module);
-    spy_raster_desc rd;
-    memset(&rd, 0, sizeof rd);
-    rd.vertex = spy_find_function(module, "v");
-    rd.fragment = spy_find_function(module, "f");
+    spy_module *module;
+    spy_raster_desc rd = of_text(&t, "changing",
+                                 "[shader(\"vertex\")] float4 v(uint i : SV_VertexID, uniform float a) : SV_Position { return a; }\n"
+                                 "[shader(\"fragment\")] float4 f(uniform float4 b) : SV_Target { return b; }\n",
+                                 &module);
     spy_raster *r = raster_of(&t, &rd);
     spy_texture *target = color_of(&t);
     spy_draw_desc d = into(target);
@@ -716,19 +725,13 @@ static void test_repeats(void **state) {
     (void)state;
     bench t;
     open_plain(&t);
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.name = "repeats";
-    m.source = "[shader(\"vertex\")] float4 v(float2 at, uniform float a) : SV_Position { return at.xyxy + a; }\n"
-               "[shader(\"fragment\")] float4 f(uniform float4 b, uniform StructuredBuffer<float> more, uniform Texture2D<float4> image) : SV_Target {\n"
-               "    return b * more[0] + image[int2(0, 0)];\n"
-               "}\n";
-    spy_module *module = spy_load_module(t.device, &m);
-    assert_non_null(module);
-    spy_raster_desc rd;
-    memset(&rd, 0, sizeof rd);
-    rd.vertex = spy_find_function(module, "v");
-    rd.fragment = spy_find_function(module, "f");
+    spy_module *module;
+    spy_raster_desc rd = of_text(&t, "repeats",
+                                 "[shader(\"vertex\")] float4 v(float2 at, uniform float a) : SV_Position { return at.xyxy + a; }\n"
+                                 "[shader(\"fragment\")] float4 f(uniform float4 b, uniform StructuredBuffer<float> more, uniform Texture2D<float4> image) : SV_Target {\n"
+                                 "    return b * more[0] + image[int2(0, 0)];\n"
+                                 "}\n",
+                                 &module);
     spy_raster *r = raster_of(&t, &rd);
     spy_texture *target = color_of(&t), *image[2];
     spy_tensor *at = tensor_of(&t, SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3, 2)), *more[2], *ints = tensor_of(&t, SPY_DTYPE_INT32, NULL, SPY_SHAPE(4));
@@ -810,17 +813,11 @@ static void test_threads(void **state) {
     static const spy_format formats[4] = { SPY_FORMAT_RGBA8_UNORM, SPY_FORMAT_RGBA32_FLOAT, SPY_FORMAT_RGBA16_FLOAT, SPY_FORMAT_RGBA8_UNORM };
     bench t;
     open_plain(&t);
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.name = "threads";
-    m.source = "[shader(\"vertex\")] float4 v(uint i : SV_VertexID, uniform float a) : SV_Position { return a; }\n"
-               "[shader(\"fragment\")] float4 f(uniform float4 b) : SV_Target { return b; }\n";
-    spy_module *module = spy_load_module(t.device, &m);
-    assert_non_null(module);
-    spy_raster_desc rd;
-    memset(&rd, 0, sizeof rd);
-    rd.vertex = spy_find_function(module, "v");
-    rd.fragment = spy_find_function(module, "f");
+    spy_module *module;
+    spy_raster_desc rd = of_text(&t, "threads",
+                                 "[shader(\"vertex\")] float4 v(uint i : SV_VertexID, uniform float a) : SV_Position { return a; }\n"
+                                 "[shader(\"fragment\")] float4 f(uniform float4 b) : SV_Target { return b; }\n",
+                                 &module);
     drawer w[4];
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {

@@ -9,7 +9,7 @@
 // What the next call must be like, and its arguments. `object` is kept.
 typedef struct spyp_quick_item {
     PyTypeObject *type; // Tensor, NDBuffer, float or int: these are never freed
-    size_t from;        // index of the object among those that the call gets
+    size_t from;        // index of this argument in the array of objects that Python passes to the call
 } spyp_quick_item;
 
 struct spyp_quick {

@@ -137,7 +137,7 @@ static bool spyp_graph_is_open(const spyp_graph *g) {
     return false;
 }
 
-// Ends a method that made a node: raises the library's error if there is none.
+// Ends a method that made a node. Raises the library's error when the node was not made.
 static PyObject *spyp_graph_done(spyp_graph *g, spy_node node) {
     if (!node.graph) spyp_raise(g->device);
     spyp_leave(g->device);

@@ -9,7 +9,7 @@
 typedef struct spyp_raster {
     PyObject_HEAD spyp_device *device;
     spy_raster *raster;
-    spyp_function *vertex, *fragment; // fragment: NULL if there is none
+    spyp_function *vertex, *fragment; // `fragment` is NULL for a raster that writes only depth and stencil
 } spyp_raster;
 
 // >>making a raster
