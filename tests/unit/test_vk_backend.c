@@ -480,6 +480,18 @@ static void test_submits_when_idle(void **state) {
     test_close(&t);
 }
 
+// The nanoseconds that the kernel takes for so many rounds, when it runs for the second time.
+static uint64_t test_span(test_gpu *t, spyi_kernel *kernel, slow_block *block, uint32_t rounds) {
+    uint64_t ns = 0;
+    block->rounds = rounds;
+    test_run(t, kernel, block, NULL, 64, true);
+    test_ok(t, backend->time_begin(t->gpu, &t->error));
+    test_run(t, kernel, block, NULL, 64, true);
+    test_ok(t, backend->time_end(t->gpu, &t->error));
+    test_ok(t, backend->time_elapsed(t->gpu, &ns, &t->error));
+    return ns;
+}
+
 static void test_time(void **state) {
     test_gpu t;
     spyi_chunk a;
@@ -494,18 +506,11 @@ static void test_time(void **state) {
     spyi_text_clear(&t.error);
     block.p = a.address;
     block.n = 64;
-    block.rounds = 10;
-    test_run(&t, kernel, &block, NULL, 64, true);
-    test_ok(&t, backend->time_begin(t.gpu, &t.error));
-    test_run(&t, kernel, &block, NULL, 64, true);
-    test_ok(&t, backend->time_end(t.gpu, &t.error));
-    test_ok(&t, backend->time_elapsed(t.gpu, &brief, &t.error));
-    block.rounds = 10000000;
-    test_run(&t, kernel, &block, NULL, 64, true);
-    test_ok(&t, backend->time_begin(t.gpu, &t.error));
-    test_run(&t, kernel, &block, NULL, 64, true);
-    test_ok(&t, backend->time_end(t.gpu, &t.error));
-    test_ok(&t, backend->time_elapsed(t.gpu, &longer, &t.error));
+    // A busy machine may stop the brief kernel for longer than the other takes, but hardly 20 times.
+    for (int i = 0; i < 20 && longer <= brief; i++) {
+        brief = test_span(&t, kernel, &block, 10);
+        longer = test_span(&t, kernel, &block, 10000000);
+    }
     print_message("timestamps: %llu ns and %llu ns\n", (unsigned long long)brief, (unsigned long long)longer);
     assert_true(longer > brief && longer < 60000000000u);
     backend->destroy_kernel(t.gpu, kernel);
