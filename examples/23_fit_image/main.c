@@ -14,7 +14,7 @@
 #define EXAMPLE_FOLDER "" // `make` says where image.slang lies; otherwise run the program beside it
 #endif
 
-enum { SIZE = 128, REPLAYS = 40, TABLE = 8 * 2 * 1024, WEIGHTS = 17 * 16 + 17 * 3 };
+enum { SIZE = 128, REPLAYS = 24, TABLE = 8 * 2 * 1024, WEIGHTS = 17 * 16 + 17 * 3 };
 typedef float picture[SIZE][SIZE][3];
 static const float rate = 0.02f;
 static picture photo, image;

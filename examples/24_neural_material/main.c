@@ -12,9 +12,9 @@
 #define EXAMPLE_FOLDER "" // `make` says where material.slang lies; otherwise run the program beside it
 #endif
 
-enum { SIZE = 192, ROWS = SIZE * 2 / 3, SAMPLES = 2048, STEPS = 400, WEIGHTS = 33 * 16 + 17 };
+enum { SIZE = 192, ROWS = SIZE * 2 / 3, SAMPLES = 512, STEPS = 400, WEIGHTS = 33 * 16 + 17 };
 
-static const float rate = 0.01f;
+static const float rate = 0.02f;
 
 typedef struct learner {
     spy_device *dev;

@@ -12,7 +12,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent))
 import pictures
 
-SIZE, SAMPLES, STEPS, RATE = 192, 2048, 400, 0.01
+SIZE, SAMPLES, STEPS, RATE = 192, 512, 400, 0.02
 
 
 def main(path=None):

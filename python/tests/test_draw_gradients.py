@@ -38,7 +38,7 @@ float4 fragment_main(Varying v, uniform Light light, uniform float3 tint, unifor
 [shader("fragment")] float4 fragment_uv(Varying v) : SV_Target { return float4(v.uv, 0, v.number); }
 """
 W, H, TRIANGLES = 40, 32, 3
-SCENES = 216 if os.environ.get("SPY_TEST_SIZE") == "soak" else 24
+SCENES = 216 if os.environ.get("SPY_TEST_SIZE") == "soak" else 12
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """slangpy.fuse: a Python function over Slang functions becomes one Slang function (issue 20, item 3; docs/fuse.md).
 
-SPY_TEST_SIZE: 'small' makes 10 random graphs, 'soak' 2,000, else 60; SPY_FUSE_GRAPHS says another number, SPY_TEST_SEED the first."""
+SPY_TEST_SIZE: 'small' makes 10 random graphs, 'soak' 2,000, else 30; SPY_FUSE_GRAPHS says another number, SPY_TEST_SEED the first."""
 import gc
 import os
 
@@ -62,7 +62,7 @@ def run(m, fn, *args, **types):
 
 # >>random graphs
 
-COUNT = int(os.environ.get("SPY_FUSE_GRAPHS") or {"small": 10, "soak": 2000}.get(os.environ.get("SPY_TEST_SIZE", ""), 60))
+COUNT = int(os.environ.get("SPY_FUSE_GRAPHS") or {"small": 10, "soak": 2000}.get(os.environ.get("SPY_TEST_SIZE", ""), 30))
 BATCH = 10
 
 
