@@ -40933,7 +40933,8 @@ enum {
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
-    SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
+    SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
+    SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -40974,6 +40975,9 @@ typedef struct spyi_place_text {
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
+    // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
+    // coordinates, and they are found from element and shape.
+    const char *coordinate;
     uint32_t rank;       // dimensions of the call
 } spyi_place_text;
 
@@ -42724,8 +42728,9 @@ static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
 // one texel that the call repeats.
 static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     for (uint32_t d = leaf->batch_rank; d-- > 0;) {
-        spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,
-                      at->shape, leaf->map[d]);
+        spyi_text_add(out, d + 1 < leaf->batch_rank ? ", " : "");
+        if (at->coordinate) spyi_text_add(out, "%s%u", at->coordinate, leaf->map[d]);
+        else spyi_text_add(out, "spyi_coordinate(%s, %s, %u)", at->element, at->shape, leaf->map[d]);
         if (!leaf->out) spyi_text_add(out, " * %s%s[%u]", at->field, leaf->binds ? "" : ".steps", d);
     }
 }
@@ -42778,7 +42783,7 @@ static const spyi_kind_build spyi_texels_build = {
     spyi_texels_store,
 };
 static const spyi_kind_run spyi_texels_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
-                                                   SPYI_TRAIT_RESOURCE,
+                                                   SPYI_TRAIT_RESOURCE | SPYI_TRAIT_TILED,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                spyi_texture_describe,
@@ -47389,8 +47394,11 @@ SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *pr
 // Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
 // alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of a call group along each dimension of the call; false: the call has no groups, and
-// all are 1.
+// Writes the elements of the call group that the options give, along each dimension of the call; false: they give
+// none, and all are 1.
+SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
+// The same with the tiles of calls whose options give no group: the order of their threads, of which functions that ask
+// for the call group know nothing.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.
@@ -47940,6 +47948,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 }, binding = { NULL, 0, 0 };
     spyi_place_text at;
+    uint32_t group[SPY_MAX_RANK];
+    bool grouped = s->key->grouped && s->prologue == spyi_compute_prologue();
     bool resource = spyi_leaf_is_resource(leaf);
     const char *prefix = !leaf->binds || (resource && leaf->field_size) ? "spyi_block."
                          : spyi_leaf_is_whole(leaf) || resource         ? "b_"
@@ -47958,8 +47968,9 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
     at.thread =
-        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
+        grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
+    at.coordinate = grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);
@@ -48318,7 +48329,7 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
 
 // >>groups
 
-SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
     const spyi_options *o = &bound->options;
     uint32_t rank = o->group.rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
@@ -48329,6 +48340,31 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     if (o->threads[1] * o->threads[2] <= 1) return false;
     for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
     return bound->rank > 0;
+}
+
+// Returns whether threads go tile by tile: in forward calls that move elements of textures and nothing else. A GPU keeps
+// a small block of several rows of an image in one piece of memory. On NVIDIA 32 bytes, the least that is moved, are
+// 16 bytes of one row and 16 of the next; threads along one row move twice what they use.
+static bool spyi_is_tiled(const spyi_bound *bound) {
+    bool any = false;
+    const spyi_options *o = &bound->options;
+    if (bound->mode || bound->dispatch || bound->rank < 2 || o->threads[0] || o->group.rank) return false;
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        if (spyi_leaf_in_memory(leaf)) return false;
+        any = any || ((leaf->traits & SPYI_TRAIT_TILED) && leaf->batch_rank >= 2);
+    }
+    return any;
+}
+
+// 32 threads are 8 x 4 texels.
+#define SPYI_TILE 8u
+
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    if (spyi_given_group(bound, group)) return true;
+    if (!spyi_is_tiled(bound)) return false;
+    group[bound->rank - 1] = group[bound->rank - 2] = SPYI_TILE;
+    return true;
 }
 
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
@@ -48480,10 +48516,14 @@ static void spyi_emit_groups(spyi_emit_state *s) {
     for (uint32_t d = b->rank; d-- > 0;) {
         spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d,
                       group[d] - 1, group[d]);
-        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
-                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
-                      group[d], group[d]);
-        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+        const char *type = s->key->index64 ? "int64_t" : "int";
+        if (d) {
+            spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type, d,
+                          group[d], group[d]);
+            spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+        } else { // what is left, without a division: the guard ends groups behind the last one
+            spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);
+        }
     }
     spyi_text_add(body, "    if (spy_g >= spy_n0");
     for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
@@ -48594,7 +48634,7 @@ SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s) {
            : key->rank == 0            ? "one element"
            : key->finishes             ? "sums of sums"
            : key->team                 ? "sums"
-           : key->grouped              ? "call groups"
+           : key->grouped              ? spyi_is_tiled(s->bound) ? "tiles" : "call groups"
            : key->crosses              ? "wide, across rows"
            : key->width > 1            ? "wide"
            : spyi_needs_coordinates(s) ? "strided"
@@ -49064,8 +49104,9 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const cha
         uint32_t group[SPY_MAX_RANK];
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         s->prologue->number(s, &s->body);
-        spyi_text_add(&s->body, spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
-                                                          : ", spyi_block._shape);\n");
+        spyi_text_add(&s->body, spyi_given_group(b, group)
+                                    ? ", spyi_block._shape, spyi_call_group_shape);\n"
+                                    : ", spyi_block._shape);\n");
     }
     s->wrapper->call(s, arguments, indent);
 }
@@ -49587,7 +49628,7 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 // Writes the shape of a call group, which get_call_group_id() and similar functions read.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
-    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    if (!s->bound->call_info || !spyi_given_group(s->bound, group)) return;
     spyi_text_add(out, "static const int spyi_call_group_shape[%u] = { ", s->bound->rank);
     for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
     spyi_text_add(out, " };\n\n");
@@ -49597,7 +49638,7 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spyi_text *out) {
     uint32_t rank = s->bound->rank, group[SPY_MAX_RANK], stride = 1, strides[SPY_MAX_RANK];
     if (!spyi_unit_imports(unit, "slangpy_sizes")) return;
-    if (!spyi_call_group(s->bound, group))
+    if (!spyi_given_group(s->bound, group))
         for (uint32_t d = 0; d < rank; d++) group[d] = 1;
     for (uint32_t d = rank; d-- > 0;) {
         strides[d] = stride;
@@ -58485,7 +58526,7 @@ static spy_status spyi_check_target(uint32_t i, const char *member, const spy_te
 static uint32_t spyi_target_form(const spy_texture *t) {
     const uint32_t uses = SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_COLOR_TARGET;
     uint32_t form = 1u + (uint32_t)t->part.type;
-    SPYI_ASSERT(t->part.format < 256 && t->image->desc.samples < 256);
+    SPYI_ASSERT(t->image->desc.samples < 256);
     form |= (uint32_t)t->part.format << 8 | t->image->desc.samples << 16;
     return form | ((t->image->desc.usage & uses) == uses ? 3u << 24
                    : t->image->desc.usage & SPY_TEXTURE_USAGE_COLOR_TARGET ? 1u << 24
