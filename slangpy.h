@@ -17075,7 +17075,7 @@ struct spy_texture {
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
     uint32_t target_form; // what draws check of it as a target (call/targets.c); 0: no draw has
-    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    spy_tensor *grad;     // all levels, one after another; one reference; NULL: none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
@@ -40978,7 +40978,7 @@ typedef struct spyi_place_text {
     // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
     // coordinates, and they are found from element and shape.
     const char *coordinate;
-    uint32_t rank;       // dimensions of the call
+    uint32_t rank; // dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
@@ -47967,10 +47967,10 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.field = spyi_text_str(&field);
     at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
-    at.thread =
-        grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
+    at.thread = grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
-    at.coordinate = grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
+    at.coordinate =
+        grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);
@@ -48518,8 +48518,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
                       group[d] - 1, group[d]);
         const char *type = s->key->index64 ? "int64_t" : "int";
         if (d) {
-            spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type, d,
-                          group[d], group[d]);
+            spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type,
+                          d, group[d], group[d]);
             spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
         } else { // what is left, without a division: the guard ends groups behind the last one
             spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);
@@ -49104,9 +49104,8 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const cha
         uint32_t group[SPY_MAX_RANK];
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         s->prologue->number(s, &s->body);
-        spyi_text_add(&s->body, spyi_given_group(b, group)
-                                    ? ", spyi_block._shape, spyi_call_group_shape);\n"
-                                    : ", spyi_block._shape);\n");
+        spyi_text_add(&s->body, spyi_given_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
+                                                           : ", spyi_block._shape);\n");
     }
     s->wrapper->call(s, arguments, indent);
 }
@@ -58474,7 +58473,8 @@ SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
     d->vertices = d->instances = UINT64_MAX;
     spy_status status = SPY_OK;
     if (d->raster->attribute_count) status = spyi_listed_attributes(d, error);
-    else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count) status = spyi_named_attributes(d, error);
+    else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count)
+        status = spyi_named_attributes(d, error);
     if (status == SPY_OK && d->desc->indices) status = spyi_draw_indices(d, &indices, error);
     if (status == SPY_OK && d->desc->indirect && !d->desc->draw_nothing)
         status = spyi_draw_indirect(d, error);
@@ -58528,7 +58528,7 @@ static uint32_t spyi_target_form(const spy_texture *t) {
     uint32_t form = 1u + (uint32_t)t->part.type;
     SPYI_ASSERT(t->image->desc.samples < 256);
     form |= (uint32_t)t->part.format << 8 | t->image->desc.samples << 16;
-    return form | ((t->image->desc.usage & uses) == uses ? 3u << 24
+    return form | ((t->image->desc.usage & uses) == uses                   ? 3u << 24
                    : t->image->desc.usage & SPY_TEXTURE_USAGE_COLOR_TARGET ? 1u << 24
                                                                            : 2u << 24);
 }
@@ -58768,8 +58768,8 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
     bool first = true;
     spy_status status = SPY_OK;
     uint32_t count = SPY_MOST_TARGETS;
-    while (count > 1 && !((uintptr_t)d->desc->targets[count - 1].texture |
-                          (uintptr_t)d->desc->targets[count - 1].resolve))
+    while (count > 1 &&
+           !((uintptr_t)d->desc->targets[count - 1].texture | (uintptr_t)d->desc->targets[count - 1].resolve))
         count--;
     if (count == 1 && !d->desc->targets[0].texture && !d->desc->targets[0].resolve) count = 0;
     if (!spyi_raster_room(d, 2 * SPYI_MOST_TARGETS + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -58813,7 +58813,8 @@ static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const 
     for (size_t d = 0; array && d < arg->count; d++) item->dims[d] = arg->dims[d];
     while (pack->op == SPYI_PACK_INLINE && type->kind == SPYI_TYPE_ARRAY) type = type->element;
     const spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
-    const bool as_it_is = pack->op == SPYI_PACK_BYTES || (pack->op == SPYI_PACK_INLINE && type->scalar == dtype);
+    const bool as_it_is =
+        pack->op == SPYI_PACK_BYTES || (pack->op == SPYI_PACK_INLINE && type->scalar == dtype);
     if (as_it_is && leaf->type->same_layout)
         item->bytes = (uint32_t)(leaf->type->host_size < leaf->type->device_size ? leaf->type->host_size
                                                                                  : leaf->type->device_size);
@@ -58821,7 +58822,8 @@ static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const 
 }
 
 // Makes the items of a stage that has only such arguments. Sets `flat` if it does.
-static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values, spyi_stage_again *a) {
+static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values,
+                                spyi_stage_again *a) {
     const spyi_variant *variant = d->stages[s].variant;
     const spyi_emitted *e = &variant->emitted;
     const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;

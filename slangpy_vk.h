@@ -3356,7 +3356,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
-    gpu->pass.bound = NULL; // what follows is another command buffer, or the engine may have set its own state
+    gpu->pass.bound =
+        NULL; // what follows is another command buffer, or the engine may have set its own state
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
         gpu->bound = NULL;
@@ -5200,7 +5201,8 @@ static void spyi_vk_bind_buffers(spyi_vk_gpu *gpu, VkCommandBuffer commands, con
     spyi_vk_pass *pass = &gpu->pass;
     VkBuffer buffers[SPYI_MOST_ATTRIBUTES];
     VkDeviceSize offsets[SPYI_MOST_ATTRIBUTES];
-    if (pass->buffer_count >= d->buffer_count && spyi_vk_same_buffers(pass->buffers, d->buffers, d->buffer_count))
+    if (pass->buffer_count >= d->buffer_count &&
+        spyi_vk_same_buffers(pass->buffers, d->buffers, d->buffer_count))
         return;
     for (uint32_t i = 0; i < d->buffer_count; i++) {
         buffers[i] = (VkBuffer)d->buffers[i].handle;
@@ -5223,7 +5225,8 @@ static void spyi_vk_bind_indices(spyi_vk_gpu *gpu, VkCommandBuffer commands, con
 
 // Returns whether the draw's bindings are those of the last draw with its pipeline, which stay pushed, and notes them
 // if not. Uniform buffers get new bytes for each draw.
-static bool spyi_vk_repeats_bindings(spyi_vk_pass *pass, const spyi_vk_kernel *kernel, const spyi_binding *bindings) {
+static bool spyi_vk_repeats_bindings(spyi_vk_pass *pass, const spyi_vk_kernel *kernel,
+                                     const spyi_binding *bindings) {
     const size_t size = kernel->base.binding_count * sizeof *bindings;
     if (size == 0 || (pass->pushed && memcmp(pass->bindings, bindings, size) == 0)) return true;
     memcpy(pass->bindings, bindings, size);
@@ -5260,10 +5263,10 @@ SPYI_FN spy_status spyi_vk_draw(spyi_gpu *base, const spyi_work *work, spyi_text
     if (spyi_vk_draws_anything(d)) {
         VkCommandBuffer commands = pass->commands;
         spyi_vk_set_state(gpu, commands, raster, d);
-        status = spyi_vk_push_inputs(gpu, commands, &raster->kernel, d->block,
-                                     spyi_vk_repeats_bindings(pass, &raster->kernel, d->bindings) ? NULL
-                                                                                                  : d->bindings,
-                                     d->uniforms, error);
+        status = spyi_vk_push_inputs(
+            gpu, commands, &raster->kernel, d->block,
+            spyi_vk_repeats_bindings(pass, &raster->kernel, d->bindings) ? NULL : d->bindings, d->uniforms,
+            error);
         if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
         if (d->buffer_count > 0) spyi_vk_bind_buffers(gpu, commands, d);
         if (indices.handle) spyi_vk_bind_indices(gpu, commands, d, &indices);

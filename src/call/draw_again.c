@@ -24,7 +24,8 @@ static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const 
     for (size_t d = 0; array && d < arg->count; d++) item->dims[d] = arg->dims[d];
     while (pack->op == SPYI_PACK_INLINE && type->kind == SPYI_TYPE_ARRAY) type = type->element;
     const spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
-    const bool as_it_is = pack->op == SPYI_PACK_BYTES || (pack->op == SPYI_PACK_INLINE && type->scalar == dtype);
+    const bool as_it_is =
+        pack->op == SPYI_PACK_BYTES || (pack->op == SPYI_PACK_INLINE && type->scalar == dtype);
     if (as_it_is && leaf->type->same_layout)
         item->bytes = (uint32_t)(leaf->type->host_size < leaf->type->device_size ? leaf->type->host_size
                                                                                  : leaf->type->device_size);
@@ -32,7 +33,8 @@ static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const 
 }
 
 // Makes the items of a stage that has only such arguments. Sets `flat` if it does.
-static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values, spyi_stage_again *a) {
+static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values,
+                                spyi_stage_again *a) {
     const spyi_variant *variant = d->stages[s].variant;
     const spyi_emitted *e = &variant->emitted;
     const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;

@@ -43,7 +43,7 @@ static uint32_t spyi_target_form(const spy_texture *t) {
     uint32_t form = 1u + (uint32_t)t->part.type;
     SPYI_ASSERT(t->image->desc.samples < 256);
     form |= (uint32_t)t->part.format << 8 | t->image->desc.samples << 16;
-    return form | ((t->image->desc.usage & uses) == uses ? 3u << 24
+    return form | ((t->image->desc.usage & uses) == uses                   ? 3u << 24
                    : t->image->desc.usage & SPY_TEXTURE_USAGE_COLOR_TARGET ? 1u << 24
                                                                            : 2u << 24);
 }
@@ -283,8 +283,8 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
     bool first = true;
     spy_status status = SPY_OK;
     uint32_t count = SPY_MOST_TARGETS;
-    while (count > 1 && !((uintptr_t)d->desc->targets[count - 1].texture |
-                          (uintptr_t)d->desc->targets[count - 1].resolve))
+    while (count > 1 &&
+           !((uintptr_t)d->desc->targets[count - 1].texture | (uintptr_t)d->desc->targets[count - 1].resolve))
         count--;
     if (count == 1 && !d->desc->targets[0].texture && !d->desc->targets[0].resolve) count = 0;
     if (!spyi_raster_room(d, 2 * SPYI_MOST_TARGETS + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;

@@ -512,7 +512,8 @@ SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
     d->vertices = d->instances = UINT64_MAX;
     spy_status status = SPY_OK;
     if (d->raster->attribute_count) status = spyi_listed_attributes(d, error);
-    else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count) status = spyi_named_attributes(d, error);
+    else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count)
+        status = spyi_named_attributes(d, error);
     if (status == SPY_OK && d->desc->indices) status = spyi_draw_indices(d, &indices, error);
     if (status == SPY_OK && d->desc->indirect && !d->desc->draw_nothing)
         status = spyi_draw_indirect(d, error);

@@ -202,8 +202,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
                       group[d] - 1, group[d]);
         const char *type = s->key->index64 ? "int64_t" : "int";
         if (d) {
-            spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type, d,
-                          group[d], group[d]);
+            spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type,
+                          d, group[d], group[d]);
             spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
         } else { // what is left, without a division: the guard ends groups behind the last one
             spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);

@@ -73,10 +73,10 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.field = spyi_text_str(&field);
     at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
-    at.thread =
-        grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
+    at.thread = grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
-    at.coordinate = grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
+    at.coordinate =
+        grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);

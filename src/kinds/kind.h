@@ -71,7 +71,7 @@ typedef struct spyi_place_text {
     // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
     // coordinates, and they are found from element and shape.
     const char *coordinate;
-    uint32_t rank;       // dimensions of the call
+    uint32_t rank; // dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
