@@ -13757,8 +13757,9 @@ typedef struct spyi_raster_buffer {
     uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
 } spyi_raster_buffer;
 
-// What a pipeline depends on besides its code. Plain bytes, zeroed before the members are set, so that equal states
-// have equal bytes.
+// What a pipeline depends on besides its code. Plain bytes. The members before the lists are zeroed before they are
+// set, so that equal states have equal bytes; the lists come last, and of them only the first attribute_count and
+// buffer_count elements count, so that a draw copies and compares no more than these.
 typedef struct spyi_raster_state {
     uint8_t topology; // spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
@@ -13773,11 +13774,13 @@ typedef struct spyi_raster_state {
     uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
     uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
     spyi_raster_blend blends[SPYI_MOST_TARGETS];
-    spyi_raster_attribute attributes[SPYI_MOST_ATTRIBUTES];
-    spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
     float depth_bias, depth_bias_slope, depth_bias_clamp;
     uint32_t sample_mask; // not 0
+    spyi_raster_attribute attributes[SPYI_MOST_ATTRIBUTES];
+    spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_raster_state;
+
+#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes) // bytes before the lists
 
 // What a pipeline is made from. The stages share one interface: block_size bytes of parameters, of which each stage's
 // code reads its own part; bindings and uniform buffers have one number for all stages. (The caller has changed the
@@ -13822,14 +13825,13 @@ typedef struct spyi_draw_work {
     const void *block;
     const spyi_binding *bindings;
     const spyi_uniform *uniforms;
-    spyi_draw_target targets[SPYI_MOST_TARGETS], depth;
+    spyi_draw_target depth;
     uint32_t target_count;
     uint32_t width, height, layers; // of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
     int32_t scissor[4]; // x, y, width, height
-    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
     uint32_t buffer_count;
     // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
     spyi_draw_buffer indices;
@@ -13843,7 +13845,12 @@ typedef struct spyi_draw_work {
     uint32_t indirect_count; // draws
     uint32_t stencil_reference;
     float blend_color[4];
+    // The lists come last, and of them only the first target_count and buffer_count elements are set.
+    spyi_draw_target targets[SPYI_MOST_TARGETS];
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_draw_work;
+
+#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets) // bytes before the lists
 SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster; NULL in the backend's table: it has none.
@@ -14410,6 +14417,12 @@ SPYI_FN const spyi_work_kind *spyi_work_image_clear(void) {
 static size_t spyi_keep_draw(const spyi_work *work, void *bytes) {
     spyi_draw_work kept = *(const spyi_draw_work *)(const void *)work;
     size_t used = sizeof kept;
+    if (bytes) { // what is kept has no bytes that were never set
+        memset(kept.targets + kept.target_count, 0,
+               (SPYI_MOST_TARGETS - kept.target_count) * sizeof *kept.targets);
+        memset(kept.buffers + kept.buffer_count, 0,
+               (SPYI_MOST_ATTRIBUTES - kept.buffer_count) * sizeof *kept.buffers);
+    }
     spyi_keep_inputs(kept.kernel, &kept.block, &kept.bindings, &kept.uniforms, bytes, &used);
     if (bytes) memcpy(bytes, &kept, sizeof kept);
     return used;
@@ -17061,7 +17074,8 @@ struct spy_texture {
     // The views that shaders get, made when first needed; 0: not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
-    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    uint32_t target_form; // what draws check of it as a target (call/targets.c); 0: no draw has
+    spy_tensor *grad;     // all levels, one after another; one reference; NULL: none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
@@ -40919,7 +40933,8 @@ enum {
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
-    SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
+    SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
+    SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -40960,7 +40975,10 @@ typedef struct spyi_place_text {
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
-    uint32_t rank;       // dimensions of the call
+    // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
+    // coordinates, and they are found from element and shape.
+    const char *coordinate;
+    uint32_t rank; // dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
@@ -42710,8 +42728,9 @@ static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
 // one texel that the call repeats.
 static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     for (uint32_t d = leaf->batch_rank; d-- > 0;) {
-        spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,
-                      at->shape, leaf->map[d]);
+        spyi_text_add(out, d + 1 < leaf->batch_rank ? ", " : "");
+        if (at->coordinate) spyi_text_add(out, "%s%u", at->coordinate, leaf->map[d]);
+        else spyi_text_add(out, "spyi_coordinate(%s, %s, %u)", at->element, at->shape, leaf->map[d]);
         if (!leaf->out) spyi_text_add(out, " * %s%s[%u]", at->field, leaf->binds ? "" : ".steps", d);
     }
 }
@@ -42764,7 +42783,7 @@ static const spyi_kind_build spyi_texels_build = {
     spyi_texels_store,
 };
 static const spyi_kind_run spyi_texels_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
-                                                   SPYI_TRAIT_RESOURCE,
+                                                   SPYI_TRAIT_RESOURCE | SPYI_TRAIT_TILED,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                spyi_texture_describe,
@@ -47375,8 +47394,11 @@ SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *pr
 // Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
 // alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of a call group along each dimension of the call; false: the call has no groups, and
-// all are 1.
+// Writes the elements of the call group that the options give, along each dimension of the call; false: they give
+// none, and all are 1.
+SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
+// The same with the tiles of calls whose options give no group: the order of their threads, of which functions that ask
+// for the call group know nothing.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.
@@ -47926,6 +47948,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 }, binding = { NULL, 0, 0 };
     spyi_place_text at;
+    uint32_t group[SPY_MAX_RANK];
+    bool grouped = s->key->grouped && s->prologue == spyi_compute_prologue();
     bool resource = spyi_leaf_is_resource(leaf);
     const char *prefix = !leaf->binds || (resource && leaf->field_size) ? "spyi_block."
                          : spyi_leaf_is_whole(leaf) || resource         ? "b_"
@@ -47943,9 +47967,10 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.field = spyi_text_str(&field);
     at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
-    at.thread =
-        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
+    at.thread = grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
+    at.coordinate =
+        grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);
@@ -48304,7 +48329,7 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
 
 // >>groups
 
-SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
     const spyi_options *o = &bound->options;
     uint32_t rank = o->group.rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
@@ -48315,6 +48340,31 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     if (o->threads[1] * o->threads[2] <= 1) return false;
     for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
     return bound->rank > 0;
+}
+
+// Returns whether threads go tile by tile: in forward calls that move elements of textures and nothing else. A GPU keeps
+// a small block of several rows of an image in one piece of memory. On NVIDIA 32 bytes, the least that is moved, are
+// 16 bytes of one row and 16 of the next; threads along one row move twice what they use.
+static bool spyi_is_tiled(const spyi_bound *bound) {
+    bool any = false;
+    const spyi_options *o = &bound->options;
+    if (bound->mode || bound->dispatch || bound->rank < 2 || o->threads[0] || o->group.rank) return false;
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        if (spyi_leaf_in_memory(leaf)) return false;
+        any = any || ((leaf->traits & SPYI_TRAIT_TILED) && leaf->batch_rank >= 2);
+    }
+    return any;
+}
+
+// 32 threads are 8 x 4 texels.
+#define SPYI_TILE 8u
+
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    if (spyi_given_group(bound, group)) return true;
+    if (!spyi_is_tiled(bound)) return false;
+    group[bound->rank - 1] = group[bound->rank - 2] = SPYI_TILE;
+    return true;
 }
 
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
@@ -48466,10 +48516,14 @@ static void spyi_emit_groups(spyi_emit_state *s) {
     for (uint32_t d = b->rank; d-- > 0;) {
         spyi_text_add(body, "    uint spy_n%u = (uint(spyi_block._shape[%u]) + %u) / %u;\n", d, d,
                       group[d] - 1, group[d]);
-        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
-                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
-                      group[d], group[d]);
-        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+        const char *type = s->key->index64 ? "int64_t" : "int";
+        if (d) {
+            spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type,
+                          d, group[d], group[d]);
+            spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+        } else { // what is left, without a division: the guard ends groups behind the last one
+            spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);
+        }
     }
     spyi_text_add(body, "    if (spy_g >= spy_n0");
     for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi_block._shape[%u]", d, d);
@@ -48580,7 +48634,7 @@ SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s) {
            : key->rank == 0            ? "one element"
            : key->finishes             ? "sums of sums"
            : key->team                 ? "sums"
-           : key->grouped              ? "call groups"
+           : key->grouped              ? spyi_is_tiled(s->bound) ? "tiles" : "call groups"
            : key->crosses              ? "wide, across rows"
            : key->width > 1            ? "wide"
            : spyi_needs_coordinates(s) ? "strided"
@@ -49050,8 +49104,8 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const cha
         uint32_t group[SPY_MAX_RANK];
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         s->prologue->number(s, &s->body);
-        spyi_text_add(&s->body, spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
-                                                          : ", spyi_block._shape);\n");
+        spyi_text_add(&s->body, spyi_given_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
+                                                           : ", spyi_block._shape);\n");
     }
     s->wrapper->call(s, arguments, indent);
 }
@@ -49573,7 +49627,7 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 // Writes the shape of a call group, which get_call_group_id() and similar functions read.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
-    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    if (!s->bound->call_info || !spyi_given_group(s->bound, group)) return;
     spyi_text_add(out, "static const int spyi_call_group_shape[%u] = { ", s->bound->rank);
     for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
     spyi_text_add(out, " };\n\n");
@@ -49583,7 +49637,7 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spyi_text *out) {
     uint32_t rank = s->bound->rank, group[SPY_MAX_RANK], stride = 1, strides[SPY_MAX_RANK];
     if (!spyi_unit_imports(unit, "slangpy_sizes")) return;
-    if (!spyi_call_group(s->bound, group))
+    if (!spyi_given_group(s->bound, group))
         for (uint32_t d = 0; d < rank; d++) group[d] = 1;
     for (uint32_t d = rank; d-- > 0;) {
         strides[d] = stride;
@@ -52942,8 +52996,27 @@ typedef struct spyi_raster_part {
     uint32_t generation;
 } spyi_raster_part;
 
+#define SPYI_MOST_FLAT 16
+
+// An argument of a stage that is plain bytes: what must be equal to take it again, and where its value goes.
+typedef struct spyi_flat_item {
+    const spyi_leaf *leaf;
+    uint32_t offset; // in the stage's block
+    uint32_t bytes;  // that are copied as they are; 0: `op` converts the value
+    uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
+    uint8_t kind, dtype;
+    uint8_t number; // of the draw's arguments
+    size_t count;   // as spy_arg.count
+    int64_t dims[2];
+} spyi_flat_item;
+
 // How draws with arguments of the same names, kinds and types repeat a stage's plan.
 typedef struct spyi_stage_again {
+    // The stage's arguments are plain bytes, and it uses no memory, textures or samplers: the values go from the
+    // arguments straight into the draw's block.
+    bool flat;
+    uint32_t flat_count;
+    spyi_flat_item flat_items[SPYI_MOST_FLAT];
     spyi_plan *plan; // one reference; NULL: nothing has been learnt
     spyi_variant *variant;
     spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
@@ -52979,6 +53052,9 @@ struct spy_raster {
     } fed[SPYI_MOST_FED];
     uint32_t fed_count;
     spyi_stage_again again[SPYI_RASTER_STAGES];
+    // spy_texture.target_form of the last texture that passed the checks of each target; 0: none has. It does not hold
+    // after a reload.
+    uint32_t checked_forms[SPYI_MOST_TARGETS + 1];
     // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
     struct spyi_draw_gradient *gradients;
     spy_raster *ids;
@@ -52991,6 +53067,7 @@ typedef struct spyi_draw_stage {
     spyi_plan *plan; // one reference
     spyi_variant *variant;
     const uint8_t *block;
+    const spyi_stage_again *flat; // the values are still in the arguments; NULL: they are in `block`
 } spyi_draw_stage;
 
 // A draw that is being put together.
@@ -53023,6 +53100,16 @@ SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's relea
 SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
+
+// draw_again.c
+// Notes how the stage was bound, for draws with arguments of the same names and kinds. `given`: the arguments that the
+// stage was bound with.
+SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given);
+// Takes the arguments for a stage that is bound as in an earlier draw, and notes its plan and variant. Returns false,
+// having changed nothing of the draw, if it is not. `values` are filled unless the stage is flat.
+SPYI_FN bool spyi_repeat_stage(spyi_drawing *d, int s, spyi_values *values);
+// Writes the values of a flat stage. Returns false if one does not fit into its parameter.
+SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_t *block);
 
 // draw.c
 // Begins a draw and finds what each argument is for; checks targets and vertices.
@@ -57254,6 +57341,7 @@ SPYI_FN void spyi_raster_forget(spy_raster *raster) {
         if (raster->again[s].plan) spyi_plan_release(raster->object.device, raster->again[s].plan);
         raster->again[s].plan = NULL;
     }
+    memset(raster->checked_forms, 0, sizeof raster->checked_forms);
 }
 
 SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error) {
@@ -57788,6 +57876,13 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
     return SPY_OK;
 }
 
+static void spyi_copy_state(spyi_raster_state *to, const spyi_raster_state *from) {
+    memset(to, 0, sizeof *to);
+    memcpy(to, from, SPYI_RASTER_STATE_HEAD);
+    memcpy(to->attributes, from->attributes, from->attribute_count * sizeof *to->attributes);
+    memcpy(to->buffers, from->buffers, from->buffer_count * sizeof *to->buffers);
+}
+
 // Makes a pipeline. The driver may compile for long, so the device is left meanwhile; the plans stay.
 static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_text *error) {
     spy_device *device = d->device;
@@ -57797,7 +57892,7 @@ static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_
     spyi_text step = { NULL, 0, 0 };
     memset(&desc, 0, sizeof desc);
     desc.label = d->raster->label;
-    desc.state = d->state;
+    spyi_copy_state(&desc.state, &d->state);
     spy_status status = p && m ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK) status = spyi_merge(d, m, p, &desc, error);
     else spyi_text_add(error, "out of host memory");
@@ -57819,7 +57914,7 @@ static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_
     }
     p->head.resource.kind = &spyi_pipeline_resource;
     p->head.resource.references = 1;
-    p->state = d->state;
+    p->state = desc.state;
     for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
         p->plans[s] = d->stages[s].plan;
         p->variants[s] = d->stages[s].variant;
@@ -57832,12 +57927,19 @@ static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_
 
 // >>finding, or else making
 
+static bool spyi_same_state(const spyi_raster_state *a, const spyi_raster_state *b) {
+    if (memcmp(a, b, SPYI_RASTER_STATE_HEAD) != 0) return false;
+    return (!a->attribute_count ||
+            memcmp(a->attributes, b->attributes, a->attribute_count * sizeof *a->attributes) == 0) &&
+           (!a->buffer_count || memcmp(a->buffers, b->buffers, a->buffer_count * sizeof *a->buffers) == 0);
+}
+
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left,
                                      spyi_text *error) {
     spy_raster *raster = d->raster;
     spyi_pipeline **at = &raster->pipelines, *found;
     while (*at && ((*at)->variants[0] != d->stages[0].variant || (*at)->variants[1] != d->stages[1].variant ||
-                   memcmp(&(*at)->state, &d->state, sizeof d->state) != 0))
+                   !spyi_same_state(&(*at)->state, &d->state)))
         at = &(*at)->next;
     found = *at;
     if (!found) {
@@ -57927,6 +58029,7 @@ static spy_status spyi_add_attribute(spyi_raster_state *s, const spyi_varying *v
                                      spy_format format, uint32_t offset, spyi_text *error) {
     if (s->attribute_count == SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
     spyi_raster_attribute *a = &s->attributes[s->attribute_count++];
+    memset(a, 0, sizeof *a); // it is compared with its padding
     a->location = (uint8_t)v->location;
     a->buffer = (uint8_t)buffer;
     a->format = (uint8_t)format;
@@ -58368,8 +58471,10 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
     uint64_t indices = 0;
     d->vertices = d->instances = UINT64_MAX;
-    spy_status status =
-        d->raster->attribute_count ? spyi_listed_attributes(d, error) : spyi_named_attributes(d, error);
+    spy_status status = SPY_OK;
+    if (d->raster->attribute_count) status = spyi_listed_attributes(d, error);
+    else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count)
+        status = spyi_named_attributes(d, error);
     if (status == SPY_OK && d->desc->indices) status = spyi_draw_indices(d, &indices, error);
     if (status == SPY_OK && d->desc->indirect && !d->desc->draw_nothing)
         status = spyi_draw_indirect(d, error);
@@ -58398,16 +58503,10 @@ static spy_status spyi_bad_target(uint32_t i, const char *member, const spy_text
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
-static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
-                                       uint64_t *view, spyi_text *error) {
+// Checks whether the texture may be this target at all.
+static spy_status spyi_check_target(uint32_t i, const char *member, const spy_texture *t, spyi_text *error) {
     const uint32_t usage =
         i == SPYI_MOST_TARGETS ? SPY_TEXTURE_USAGE_DEPTH_TARGET : SPY_TEXTURE_USAGE_COLOR_TARGET;
-    if (!spyi_is_on(d->device, t, SPYI_KIND_TEXTURE)) {
-        spyi_target_name(i, member, error);
-        spyi_text_add(error, ": ");
-        return spyi_object_problem(t, SPYI_KIND_TEXTURE, error);
-    }
     const spy_format_info *format = spyi_format(t->part.format);
     if (i == SPYI_MOST_TARGETS && !format->has_depth)
         return spyi_bad_target(i, member, t, " has no depth; take d32_float or d16_unorm", error);
@@ -58420,6 +58519,36 @@ static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *
                                i == SPYI_MOST_TARGETS ? " was created without SPY_TEXTURE_USAGE_DEPTH_TARGET"
                                                       : " was created without SPY_TEXTURE_USAGE_COLOR_TARGET",
                                error);
+    return SPY_OK;
+}
+
+// Says what the checks of a target look at: all of it that is not its size. Never 0.
+static uint32_t spyi_target_form(const spy_texture *t) {
+    const uint32_t uses = SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_COLOR_TARGET;
+    uint32_t form = 1u + (uint32_t)t->part.type;
+    SPYI_ASSERT(t->image->desc.samples < 256);
+    form |= (uint32_t)t->part.format << 8 | t->image->desc.samples << 16;
+    return form | ((t->image->desc.usage & uses) == uses                   ? 3u << 24
+                   : t->image->desc.usage & SPY_TEXTURE_USAGE_COLOR_TARGET ? 1u << 24
+                                                                           : 2u << 24);
+}
+
+// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
+// *checked: an equal texture has passed all checks that do not depend on the other targets.
+static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
+                                       uint64_t *view, bool *checked, spyi_text *error) {
+    *checked = false;
+    if (!spyi_is_on(d->device, t, SPYI_KIND_TEXTURE)) {
+        spyi_target_name(i, member, error);
+        spyi_text_add(error, ": ");
+        return spyi_object_problem(t, SPYI_KIND_TEXTURE, error);
+    }
+    *checked = t->target_form && t->target_form == d->raster->checked_forms[i];
+    if (!*checked) {
+        spy_status status = spyi_check_target(i, member, t, error);
+        if (status != SPY_OK) return status;
+        t->target_form = spyi_target_form(t);
+    }
     spyi_draw_work *w = &d->work;
     uint32_t layers = t->part.layer_count;
     if (!w->width) {
@@ -58510,7 +58639,9 @@ static spy_status spyi_check_blending(const spyi_drawing *d, uint32_t i, const s
 
 static spy_status spyi_draw_resolve(spyi_drawing *d, uint32_t i, const spy_texture *from, spy_texture *to,
                                     spyi_text *error) {
-    spy_status status = spyi_draw_one_target(d, i, "resolve", to, &d->work.targets[i].resolve, error);
+    bool checked;
+    spy_status status =
+        spyi_draw_one_target(d, i, "resolve", to, &d->work.targets[i].resolve, &checked, error);
     if (status != SPY_OK) return status;
     if (from->image->desc.samples == 1)
         return spyi_bad_target(i, "resolve", to,
@@ -58527,16 +58658,22 @@ static spy_status spyi_draw_resolve(spyi_drawing *d, uint32_t i, const spy_textu
 static spy_status spyi_draw_color(spyi_drawing *d, uint32_t i, bool *first, spyi_text *error) {
     const spy_draw_target *target = &d->desc->targets[i];
     spyi_draw_target *to = &d->work.targets[i];
+    bool checked;
+    memset(to, 0, sizeof *to);
     if ((unsigned)target->load > SPY_LOAD_IGNORE)
         return spyi_bad_target(i, "load", NULL, "it is not one of spy_load", error);
     if (!target->texture) {
         if (!target->resolve) return SPY_OK;
         return spyi_bad_target(i, "resolve", NULL, "there is no target whose samples it gets", error);
     }
-    spy_status status = spyi_draw_one_target(d, i, "texture", target->texture, &to->view, error);
+    spy_status status = spyi_draw_one_target(d, i, "texture", target->texture, &to->view, &checked, error);
     if (status == SPY_OK) status = spyi_check_samples(d, i, target->texture, first, error);
-    if (status == SPY_OK) status = spyi_check_output_for(d, i, target->texture, error);
-    if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
+    if (status == SPY_OK && !checked) {
+        status = spyi_check_output_for(d, i, target->texture, error);
+        if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
+        if (status == SPY_OK && !d->desc->draw_nothing) // else the output may be missing
+            d->raster->checked_forms[i] = target->texture->target_form;
+    }
     if (status != SPY_OK) return status;
     to->image = target->texture->image->image.handle;
     to->clear = target->load == SPY_LOAD_CLEAR;
@@ -58560,12 +58697,14 @@ static spy_status spyi_draw_depth_target(spyi_drawing *d, bool *first, spyi_text
                       s->depth_compare ? "depth_compare" : "stencil_enabled");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    spy_status status = spyi_draw_one_target(d, i, "texture", depth->texture, &to->view, error);
+    bool checked;
+    spy_status status = spyi_draw_one_target(d, i, "texture", depth->texture, &to->view, &checked, error);
     if (status == SPY_OK) status = spyi_check_samples(d, i, depth->texture, first, error);
     if (status != SPY_OK) return status;
     if (s->stencil_enabled && !spyi_format(depth->texture->part.format)->has_stencil)
         return spyi_bad_target(i, "texture", depth->texture,
                                " has no stencil, which the raster tests; take d32_float_s8_uint", error);
+    d->raster->checked_forms[i] = depth->texture->target_form;
     if (depth->load == SPY_LOAD_CLEAR && !(depth->clear >= 0 && depth->clear <= 1))
         return spyi_bad_target(i, "clear", NULL, "expected a depth from 0 to 1", error);
     to->image = depth->texture->image->image.handle;
@@ -58583,10 +58722,15 @@ static spy_status spyi_draw_area(spyi_drawing *d, spyi_text *error) {
     const spy_viewport *v = &d->desc->viewport;
     const spy_scissor *s = &d->desc->scissor;
     spyi_draw_work *w = &d->work;
-    const float whole[6] = { 0, 0, (float)w->width, (float)w->height, 0, 1 };
-    memcpy(w->viewport, whole, sizeof whole);
+    w->viewport[2] = (float)w->width; // the other members are 0
+    w->viewport[3] = (float)w->height;
+    w->viewport[5] = 1;
     w->scissor[2] = (int32_t)w->width;
     w->scissor[3] = (int32_t)w->height;
+    uint64_t given_bits[3], any = s->width;
+    memcpy(given_bits, v, sizeof given_bits);
+    for (int i = 0; i < 3; i++) any |= given_bits[i];
+    if (!any) return SPY_OK; // all of the targets
     if (v->width != 0) {
         const float given[4] = { v->x, v->y, v->width, v->height };
         memcpy(w->viewport, given, sizeof given);
@@ -58624,7 +58768,10 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
     bool first = true;
     spy_status status = SPY_OK;
     uint32_t count = SPY_MOST_TARGETS;
-    while (count > 0 && !d->desc->targets[count - 1].texture && !d->desc->targets[count - 1].resolve) count--;
+    while (count > 1 &&
+           !((uintptr_t)d->desc->targets[count - 1].texture | (uintptr_t)d->desc->targets[count - 1].resolve))
+        count--;
+    if (count == 1 && !d->desc->targets[0].texture && !d->desc->targets[0].resolve) count = 0;
     if (!spyi_raster_room(d, 2 * SPYI_MOST_TARGETS + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
     d->work.target_count = count;
     d->state.target_count = (uint8_t)count;
@@ -58637,6 +58784,169 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
     d->target_uses = d->use_count;
     if (status == SPY_OK) status = spyi_draw_area(d, error);
     return status;
+}
+
+// >>call/draw_again.c ---------------------------------------------------------------------------------------
+
+// Repeats the stages of draws: a draw whose arguments have the names, kinds and types of the raster's last draw takes
+// that draw's plans and variants. Stages whose arguments are all plain bytes, which most vertex stages are, are not even
+// described: each value goes from its argument to its place in the block.
+
+// >>learning
+
+// Fills the item with what the argument must be. Returns false for arguments that are not plain bytes.
+static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const spyi_value *v,
+                            spyi_flat_item *item) {
+    const spy_arg *arg = v->arg;
+    const spyi_type *type = leaf->type;
+    const bool array = arg->kind == SPY_ARG_KIND_ARRAY;
+    if (v->child_count || v->map_count || v->whole || v->cast || arg->direction != SPY_DIRECTION_DEFAULT ||
+        (array && arg->count > sizeof item->dims / sizeof *item->dims))
+        return false;
+    memset(item, 0, sizeof *item);
+    item->leaf = leaf;
+    item->offset = pack->offset;
+    item->op = pack->op;
+    item->kind = (uint8_t)arg->kind;
+    item->dtype = (uint8_t)arg->dtype;
+    if (array || arg->kind == SPY_ARG_KIND_DATA) item->count = arg->count;
+    for (size_t d = 0; array && d < arg->count; d++) item->dims[d] = arg->dims[d];
+    while (pack->op == SPYI_PACK_INLINE && type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    const spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
+    const bool as_it_is =
+        pack->op == SPYI_PACK_BYTES || (pack->op == SPYI_PACK_INLINE && type->scalar == dtype);
+    if (as_it_is && leaf->type->same_layout)
+        item->bytes = (uint32_t)(leaf->type->host_size < leaf->type->device_size ? leaf->type->host_size
+                                                                                 : leaf->type->device_size);
+    return true;
+}
+
+// Makes the items of a stage that has only such arguments. Sets `flat` if it does.
+static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values,
+                                spyi_stage_again *a) {
+    const spyi_variant *variant = d->stages[s].variant;
+    const spyi_emitted *e = &variant->emitted;
+    const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
+    uint32_t numbers[SPYI_MOST_FLAT], count = 0; // of the draw's argument for each of the stage's arguments
+    a->flat = false;
+    a->flat_count = 0;
+    if (variant->access_count || variant->untracked || variant->bound_inputs.count ||
+        variant->bound_inputs.binding_count || variant->bound_inputs.uniform_count || e->binding_count ||
+        e->prints || e->pack_count > SPYI_MOST_FLAT || a->count - a->systems > SPYI_MOST_FLAT)
+        return;
+    for (uint32_t i = 0; i < d->args.count; i++)
+        if ((d->feeds[i] & bit) && count < SPYI_MOST_FLAT) numbers[count++] = i;
+    if (count != a->count - a->systems) return;
+    for (uint32_t p = 0; p < e->pack_count; p++) {
+        const spyi_pack *pack = &e->packs[p];
+        const spyi_leaf *leaf = &d->stages[s].plan->bound.leaves[pack->leaf];
+        spyi_flat_item *item = &a->flat_items[a->flat_count];
+        if ((pack->op != SPYI_PACK_SCALAR && pack->op != SPYI_PACK_INLINE && pack->op != SPYI_PACK_BYTES) ||
+            leaf->value < a->systems || leaf->value >= a->count ||
+            !spyi_flat_learn(pack, leaf, &values->items[leaf->value], item))
+            return;
+        item->number = (uint8_t)numbers[leaf->value - a->systems];
+        a->flat_count++;
+    }
+    // An argument without an item would not be looked at.
+    for (uint32_t i = 0; i < count; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < a->flat_count; k++) found = found || a->flat_items[k].number == numbers[i];
+        if (!found) return;
+    }
+    a->flat = true;
+}
+
+SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given) {
+    spyi_stage_again *a = &d->raster->again[s];
+    const spyi_draw_stage *stage = &d->stages[s];
+    uint32_t count = values->count;
+    bool simple = count == given && !values->global_count && !values->grad_count &&
+                  !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
+                  stage->plan->variant_count == 1;
+    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
+    if (a->plan) spyi_plan_release(d->device, a->plan);
+    a->plan = NULL;
+    if (!simple) return;
+    if (a->capacity < count) {
+        spyi_value *items = (spyi_value *)spyi_realloc(a->items, count * sizeof *items);
+        if (!items) return;
+        a->items = items;
+        a->capacity = count;
+    }
+    if (count) memcpy(a->items, values->items, count * sizeof *a->items);
+    a->count = count;
+    a->systems = 0;
+    while (a->systems < count && spyi_is_varying(&a->items[a->systems])) a->systems++;
+    a->arg_count = d->args.count;
+    a->plan = stage->plan;
+    a->variant = stage->variant;
+    a->plan->references++;
+    spyi_flat_learn_all(d, s, values, a);
+}
+
+// >>repeating
+
+static bool spyi_flat_matches(const spyi_flat_item *item, const spy_arg *arg) {
+    if ((uint8_t)arg->kind != item->kind || (uint8_t)arg->dtype != item->dtype ||
+        arg->direction != SPY_DIRECTION_DEFAULT || arg->_map_count || arg->type)
+        return false;
+    if (item->kind != SPY_ARG_KIND_ARRAY && item->kind != SPY_ARG_KIND_DATA) return true; // a number
+    if (arg->count != item->count || !arg->value.data) return false;
+    for (size_t d = 0; item->kind == SPY_ARG_KIND_ARRAY && d < item->count; d++)
+        if (arg->dims[d] != item->dims[d]) return false;
+    return true;
+}
+
+// Describes the arguments of a stage that is not flat.
+static bool spyi_describe_stage_again(spyi_drawing *d, int s, spyi_values *values) {
+    spyi_stage_again *a = &d->raster->again[s];
+    const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
+    uint32_t next = a->systems;
+    for (size_t i = 0; i < d->args.count; i++)
+        if ((d->feeds[i] & bit) && !spyi_describe_again(d->device, &d->args.items[i], &a->items[next++]))
+            return false;
+    memset(values, 0, sizeof *values);
+    values->items = a->items;
+    values->count = a->count;
+    return true;
+}
+
+SPYI_FN bool spyi_repeat_stage(spyi_drawing *d, int s, spyi_values *values) {
+    spyi_stage_again *a = &d->raster->again[s];
+    spyi_draw_stage *stage = &d->stages[s];
+    if (!a->plan || a->arg_count != d->args.count ||
+        a->plan->generation != a->plan->function->module->generation)
+        return false;
+    bool good = true;
+    if (SPYI_LIKELY(a->flat))
+        for (uint32_t i = 0; i < a->flat_count && good; i++)
+            good = spyi_flat_matches(&a->flat_items[i], &d->args.items[a->flat_items[i].number]);
+    else good = spyi_describe_stage_again(d, s, values);
+    if (!good) {
+        spyi_plan_release(d->device, a->plan);
+        a->plan = NULL;
+        return false;
+    }
+    stage->plan = a->plan;
+    stage->plan->references++;
+    stage->variant = a->variant;
+    if (a->flat) stage->flat = a;
+    return true;
+}
+
+SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_t *block) {
+    for (uint32_t i = 0; i < again->flat_count; i++) {
+        const spyi_flat_item *item = &again->flat_items[i];
+        const spy_arg *arg = &args.items[item->number];
+        uint8_t *out = block + item->offset;
+        if (SPYI_LIKELY(item->bytes)) memcpy(out, arg->value.data, item->bytes);
+        else if (item->op == SPYI_PACK_BYTES) spyi_type_to_device(item->leaf->type, out, arg->value.data, 1);
+        else if (item->op == SPYI_PACK_INLINE ? !spyi_pack_inline(item->leaf, arg, out)
+                                              : !spyi_pack_scalar(item->leaf, arg, out))
+            return false;
+    }
+    return true;
 }
 
 // >>call/draw.c ---------------------------------------------------------------------------------------------
@@ -58793,7 +59103,7 @@ static spy_status spyi_pack_stage(spyi_drawing *d, int s, spyi_run_state *run, s
     if (status == SPY_OK) status = spyi_check_feedback(d, variant, run->values, error);
     if (status != SPY_OK) return status;
     stage->variant = variant;
-    stage->block = launch->block;
+    stage->block = size ? launch->block : NULL;
     memcpy(d->uniforms + uniforms_before, variant->bound_inputs.uniforms,
            variant->bound_inputs.uniform_count * sizeof *d->uniforms);
     uint32_t count = spyi_collect_uses(run, variant, variant->uses);
@@ -58825,56 +59135,6 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Notes how the stage was bound, for draws with arguments of the same names and kinds.
-static void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given) {
-    spyi_stage_again *a = &d->raster->again[s];
-    const spyi_draw_stage *stage = &d->stages[s];
-    uint32_t count = values->count;
-    bool simple = count == given && !values->global_count && !values->grad_count &&
-                  !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
-                  stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
-    if (a->plan) spyi_plan_release(d->device, a->plan);
-    a->plan = NULL;
-    if (!simple) return;
-    if (a->capacity < count) {
-        spyi_value *items = (spyi_value *)spyi_realloc(a->items, count * sizeof *items);
-        if (!items) return;
-        a->items = items;
-        a->capacity = count;
-    }
-    if (count) memcpy(a->items, values->items, count * sizeof *a->items);
-    a->count = count;
-    a->systems = 0;
-    while (a->systems < count && spyi_is_varying(&a->items[a->systems])) a->systems++;
-    a->arg_count = d->args.count;
-    a->plan = stage->plan;
-    a->variant = stage->variant;
-    a->plan->references++;
-}
-
-// Takes the arguments for a stage that is bound as in an earlier draw. Returns false, having changed nothing of the
-// draw, if it is not.
-static bool spyi_repeat_stage(spyi_drawing *d, int s, const spy_call_options *options, spyi_values *values) {
-    spyi_stage_again *a = &d->raster->again[s];
-    const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
-    uint32_t next = a->systems;
-    if (!a->plan || a->arg_count != d->args.count || !spyi_draw_is_plain(options) ||
-        a->plan->generation != a->plan->function->module->generation)
-        return false;
-    for (size_t i = 0; i < d->args.count; i++) {
-        if (!(d->feeds[i] & bit)) continue;
-        if (spyi_describe_again(d->device, &d->args.items[i], &a->items[next++])) continue;
-        spyi_plan_release(d->device, a->plan);
-        a->plan = NULL;
-        return false;
-    }
-    memset(values, 0, sizeof *values);
-    values->items = a->items;
-    values->count = a->count;
-    return true;
-}
-
 // Binds one stage, and compiles it if need be. *left: the device was left, and the draw begins anew.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
@@ -58892,11 +59152,10 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
         return spyi_raster_look(d->raster, s, error);
     }
     spyi_values repeated;
-    if (spyi_repeat_stage(d, s, options, &repeated)) {
-        plan = d->raster->again[s].plan;
-        variant = d->raster->again[s].variant;
-        d->stages[s].plan = plan;
-        plan->references++;
+    if (spyi_draw_is_plain(options) && spyi_repeat_stage(d, s, &repeated)) {
+        if (SPYI_LIKELY(d->stages[s].flat)) return SPY_OK;
+        plan = d->stages[s].plan;
+        variant = d->stages[s].variant;
         spyi_begin_stage(d, plan, &repeated, &run);
         status = spyi_call_shape(&plan->bound, &repeated, &plan->launch->shape, error);
         return status == SPY_OK ? spyi_pack_stage(d, s, &run, variant, error) : status;
@@ -58957,8 +59216,9 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Copies the stages' blocks one behind the other.
-static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, spyi_text *error) {
+// Puts the stages' blocks one behind the other. *left: a value does not fit, and the draw begins anew, to say so.
+static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, bool *left,
+                                  spyi_text *error) {
     spy_raster *r = d->raster;
     if (!pipeline->block_size) return SPY_OK;
     if (r->block_capacity < pipeline->block_size) {
@@ -58971,10 +59231,16 @@ static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline
         r->block_capacity = pipeline->block_size;
     }
     memset(r->block, 0, pipeline->block_size);
-    for (int s = 0; s < SPYI_RASTER_STAGES; s++)
-        if (d->stages[s].variant && d->stages[s].variant->emitted.block_size)
-            memcpy(r->block + pipeline->offsets[s], d->stages[s].block,
-                   d->stages[s].variant->emitted.block_size);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_draw_stage *stage = &d->stages[s];
+        uint8_t *block = r->block + pipeline->offsets[s];
+        if (stage->flat && !spyi_pack_flat(stage->flat, d->args, block)) {
+            spyi_raster_forget(r);
+            *left = true;
+            return SPY_OK;
+        }
+        if (stage->block) memcpy(block, stage->block, stage->variant->emitted.block_size);
+    }
     d->work.block = r->block;
     return SPY_OK;
 }
@@ -58983,7 +59249,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     spyi_pipeline *pipeline = NULL;
     spy_status status = spyi_pipeline_get(d, &pipeline, left, error);
     if (status == SPY_OK && *left) return SPY_OK;
-    if (status == SPY_OK) status = spyi_draw_block(d, pipeline, error);
+    if (status == SPY_OK) status = spyi_draw_block(d, pipeline, left, error);
+    if (status == SPY_OK && *left) return SPY_OK;
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
     if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
@@ -59007,11 +59274,16 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     return status;
 }
 
-SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
-    memset(&d->work, 0, sizeof d->work);
-    d->state = d->raster->state;
+// The lists of `work` and `state` are empty, and their elements are not set.
+static void spyi_draw_begin(spyi_drawing *d) {
+    memset(&d->work, 0, SPYI_DRAW_WORK_HEAD);
+    memcpy(&d->state, &d->raster->state, SPYI_RASTER_STATE_HEAD);
     d->use_count = d->target_uses = 0;
     d->untracked = false;
+}
+
+SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
+    spyi_draw_begin(d);
     spy_status status = spyi_draw_arguments(d, error);
     if (status == SPY_OK) status = spyi_draw_targets(d, error);
     if (status == SPY_OK) status = spyi_draw_vertices(d, error);
@@ -59022,10 +59294,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;
-    memset(&d->work, 0, sizeof d->work);
-    d->state = d->raster->state;
-    d->use_count = d->target_uses = 0;
-    d->untracked = *left = false;
+    spyi_draw_begin(d);
+    *left = false;
     if (sink) {
         if (!spyi_is_on(d->device, sink, SPYI_KIND_LIST)) {
             spyi_text_add(error, "its options: append_to: ");

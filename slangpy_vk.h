@@ -610,6 +610,7 @@ typedef struct spyi_vk_raster {
     spyi_vk_kernel kernel;                                   // must come first
     uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // spy_format; NONE: there is no such target
     uint8_t target_count, samples;
+    bool blend_color, stencil_reference; // draws set them; without, the pipeline has no use for them
 } spyi_vk_raster;
 
 // What a pass draws into, and the pass that is open.
@@ -619,12 +620,18 @@ typedef struct spyi_vk_pass {
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
-    // What has been set in the pass.
+    // What draws have set in the command buffer, where it stays from pass to pass. bound NULL: nothing. The blend colour
+    // and the stencil reference are those of `bound`.
     const spyi_vk_raster *bound;
     float viewport[6];
     int32_t scissor[4];
     float blend_color[4];
     uint32_t stencil_reference;
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // buffers: of the last draw that had any
+    uint32_t buffer_count;
+    bool short_indices;
+    spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // that were pushed for `bound`
+    bool pushed;                                 // ... and may be compared with those of a draw
 } spyi_vk_pass;
 
 // Passes of devices without dynamic rendering, and their targets (render_pass.c).
@@ -852,7 +859,7 @@ SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, s
 // Stages in which work runs that barriers order: those of draws only once there was one.
 SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_describe_image(const spyi_binding *binding, VkDescriptorImageInfo *image);
-// Pushes a kernel's block, bindings and uniform buffers.
+// Pushes a kernel's block, bindings and uniform buffers. bindings NULL: there are none, or they are pushed already.
 SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
@@ -3334,6 +3341,7 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
                                                spy_status status) {
     spyi_vk_end_pass(gpu);
+    gpu->pass.bound = NULL; // the failed work may be freed
     if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
     return status;
 }
@@ -3348,6 +3356,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
+    gpu->pass.bound =
+        NULL; // what follows is another command buffer, or the engine may have set its own state
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
         gpu->bound = NULL;
@@ -3523,7 +3533,7 @@ static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer com
         status = spyi_vk_push_block(gpu, commands, kernel, block, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->run_count > 0) {
+    if (kernel->run_count > 0 && bindings != NULL) {
         status = spyi_vk_push_bindings(gpu, commands, kernel, bindings, error);
         if (status != SPY_OK) return status;
     }
@@ -4536,13 +4546,28 @@ static void spyi_vk_set_blend(const spyi_raster_state *s, spyi_vk_raster_parts *
     p->blend.pAttachments = p->blends;
 }
 
-static void spyi_vk_set_dynamic(spyi_vk_raster_parts *p) {
-    p->dynamic_states[0] = VK_DYNAMIC_STATE_VIEWPORT;
-    p->dynamic_states[1] = VK_DYNAMIC_STATE_SCISSOR;
-    p->dynamic_states[2] = VK_DYNAMIC_STATE_BLEND_CONSTANTS;
-    p->dynamic_states[3] = VK_DYNAMIC_STATE_STENCIL_REFERENCE;
+static bool spyi_vk_is_constant(VkBlendFactor factor) {
+    return factor == VK_BLEND_FACTOR_CONSTANT_COLOR || factor == VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR;
+}
+
+// A draw sets what its pipeline uses and no more: each command costs time.
+static void spyi_vk_set_dynamic(spyi_vk_raster *raster, spyi_vk_raster_parts *p) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->blend.attachmentCount; i++) {
+        const VkPipelineColorBlendAttachmentState *b = &p->blends[i];
+        raster->blend_color =
+            raster->blend_color ||
+            (b->blendEnable &&
+             (spyi_vk_is_constant(b->srcColorBlendFactor) || spyi_vk_is_constant(b->dstColorBlendFactor) ||
+              spyi_vk_is_constant(b->srcAlphaBlendFactor) || spyi_vk_is_constant(b->dstAlphaBlendFactor)));
+    }
+    raster->stencil_reference = p->depth.stencilTestEnable;
+    p->dynamic_states[count++] = VK_DYNAMIC_STATE_VIEWPORT;
+    p->dynamic_states[count++] = VK_DYNAMIC_STATE_SCISSOR;
+    if (raster->blend_color) p->dynamic_states[count++] = VK_DYNAMIC_STATE_BLEND_CONSTANTS;
+    if (raster->stencil_reference) p->dynamic_states[count++] = VK_DYNAMIC_STATE_STENCIL_REFERENCE;
     p->dynamic.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
-    p->dynamic.dynamicStateCount = 4;
+    p->dynamic.dynamicStateCount = count;
     p->dynamic.pDynamicStates = p->dynamic_states;
 }
 
@@ -4583,7 +4608,7 @@ static VkResult spyi_vk_make_raster(spyi_vk_gpu *gpu, const spyi_raster_desc *de
     spyi_vk_set_rasterization(s, p);
     spyi_vk_set_depth(s, p);
     spyi_vk_set_blend(s, p);
-    spyi_vk_set_dynamic(p);
+    spyi_vk_set_dynamic(raster, p);
     p->info.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
     p->info.pStages = p->stages;
     p->info.pVertexInputState = &p->input;
@@ -4931,7 +4956,6 @@ static void spyi_vk_note_pass(spyi_vk_pass *pass, const spyi_draw_work *d) {
     pass->width = d->width;
     pass->height = d->height;
     pass->layers = d->layers;
-    pass->bound = NULL;
 }
 
 static bool spyi_vk_was_written(const spyi_vk_gpu *gpu, uint64_t image) {
@@ -5127,10 +5151,21 @@ static inline bool spyi_vk_differs(const void *a, const void *b, uint32_t count)
     return differs != 0;
 }
 
-// Sets what differs from the pass's last draw, or all after another pipeline of the pass or none.
-static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
+// Binds the pipeline and sets what differs from the command buffer's last draw. Viewport and scissor stay from
+// pipeline to pipeline, because every pipeline takes them from the command buffer.
+static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_raster *raster,
+                              const spyi_draw_work *d) {
     spyi_vk_pass *pass = &gpu->pass;
-    const bool all = pass->bound == NULL;
+    const bool all = pass->bound == NULL, other = pass->bound != raster;
+    if (other) {
+        gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, raster->kernel.pipeline);
+        pass->bound = raster;
+        pass->pushed = false;
+    }
+    if (all) {
+        pass->buffer_count = 0;
+        pass->indices.handle = 0;
+    }
     if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
         VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
         memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
@@ -5146,28 +5181,57 @@ static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const 
         memcpy(pass->scissor, d->scissor, sizeof pass->scissor);
         spyi_vk_set_scissor(gpu, commands, d->scissor);
     }
-    if (all || spyi_vk_differs(pass->blend_color, d->blend_color, 2)) {
+    if (raster->blend_color && (other || spyi_vk_differs(pass->blend_color, d->blend_color, 2))) {
         memcpy(pass->blend_color, d->blend_color, sizeof pass->blend_color);
         gpu->vk.vkCmdSetBlendConstants(commands, d->blend_color);
     }
-    if (all || pass->stencil_reference != d->stencil_reference) {
+    if (raster->stencil_reference && (other || pass->stencil_reference != d->stencil_reference)) {
         pass->stencil_reference = d->stencil_reference;
         gpu->vk.vkCmdSetStencilReference(commands, VK_STENCIL_FACE_FRONT_AND_BACK, d->stencil_reference);
     }
 }
 
-static void spyi_vk_bind_vertices(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d,
-                                  const spyi_draw_buffer *indices) {
+static bool spyi_vk_same_buffers(const spyi_draw_buffer *a, const spyi_draw_buffer *b, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i].handle != b[i].handle || a[i].offset != b[i].offset) return false;
+    return true;
+}
+
+static void spyi_vk_bind_buffers(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
+    spyi_vk_pass *pass = &gpu->pass;
     VkBuffer buffers[SPYI_MOST_ATTRIBUTES];
     VkDeviceSize offsets[SPYI_MOST_ATTRIBUTES];
+    if (pass->buffer_count >= d->buffer_count &&
+        spyi_vk_same_buffers(pass->buffers, d->buffers, d->buffer_count))
+        return;
     for (uint32_t i = 0; i < d->buffer_count; i++) {
         buffers[i] = (VkBuffer)d->buffers[i].handle;
         offsets[i] = d->buffers[i].offset;
+        pass->buffers[i] = d->buffers[i];
     }
-    if (d->buffer_count > 0) gpu->vk.vkCmdBindVertexBuffers(commands, 0, d->buffer_count, buffers, offsets);
-    if (indices->handle)
-        gpu->vk.vkCmdBindIndexBuffer(commands, (VkBuffer)indices->handle, indices->offset,
-                                     d->short_indices ? VK_INDEX_TYPE_UINT16 : VK_INDEX_TYPE_UINT32);
+    pass->buffer_count = d->buffer_count; // those behind them stay bound, but need not be known
+    gpu->vk.vkCmdBindVertexBuffers(commands, 0, d->buffer_count, buffers, offsets);
+}
+
+static void spyi_vk_bind_indices(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d,
+                                 const spyi_draw_buffer *indices) {
+    spyi_vk_pass *pass = &gpu->pass;
+    if (pass->short_indices == d->short_indices && spyi_vk_same_buffers(&pass->indices, indices, 1)) return;
+    pass->short_indices = d->short_indices;
+    pass->indices = *indices;
+    gpu->vk.vkCmdBindIndexBuffer(commands, (VkBuffer)indices->handle, indices->offset,
+                                 d->short_indices ? VK_INDEX_TYPE_UINT16 : VK_INDEX_TYPE_UINT32);
+}
+
+// Returns whether the draw's bindings are those of the last draw with its pipeline, which stay pushed, and notes them
+// if not. Uniform buffers get new bytes for each draw.
+static bool spyi_vk_repeats_bindings(spyi_vk_pass *pass, const spyi_vk_kernel *kernel,
+                                     const spyi_binding *bindings) {
+    const size_t size = kernel->base.binding_count * sizeof *bindings;
+    if (size == 0 || (pass->pushed && memcmp(pass->bindings, bindings, size) == 0)) return true;
+    memcpy(pass->bindings, bindings, size);
+    pass->pushed = true;
+    return false;
 }
 
 static void spyi_vk_draw_indirect(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
@@ -5198,15 +5262,14 @@ SPYI_FN spy_status spyi_vk_draw(spyi_gpu *base, const spyi_work *work, spyi_text
     }
     if (spyi_vk_draws_anything(d)) {
         VkCommandBuffer commands = pass->commands;
-        spyi_vk_set_state(gpu, commands, d);
-        if (pass->bound != raster) {
-            gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, raster->kernel.pipeline);
-            pass->bound = raster;
-        }
-        status =
-            spyi_vk_push_inputs(gpu, commands, &raster->kernel, d->block, d->bindings, d->uniforms, error);
+        spyi_vk_set_state(gpu, commands, raster, d);
+        status = spyi_vk_push_inputs(
+            gpu, commands, &raster->kernel, d->block,
+            spyi_vk_repeats_bindings(pass, &raster->kernel, d->bindings) ? NULL : d->bindings, d->uniforms,
+            error);
         if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-        spyi_vk_bind_vertices(gpu, commands, d, &indices);
+        if (d->buffer_count > 0) spyi_vk_bind_buffers(gpu, commands, d);
+        if (indices.handle) spyi_vk_bind_indices(gpu, commands, d, &indices);
         if (d->indirect.handle) spyi_vk_draw_indirect(gpu, commands, d);
         else if (d->indices.handle)
             gpu->vk.vkCmdDrawIndexed(commands, d->count, d->instance_count, d->first, d->first_vertex,
@@ -6246,7 +6309,8 @@ spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer) 
     status = spyi_vk_begin(gpu, &error);
     if (status == SPY_OK) {
         *command_buffer = (void *)gpu->commands;
-        gpu->bound = NULL; // the caller may bind another pipeline
+        gpu->bound = NULL; // the caller may bind other pipelines
+        gpu->pass.bound = NULL;
     }
     return spyi_vk_leave(device, gpu, function, status, &error);
 }

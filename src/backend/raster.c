@@ -4,6 +4,12 @@
 static size_t spyi_keep_draw(const spyi_work *work, void *bytes) {
     spyi_draw_work kept = *(const spyi_draw_work *)(const void *)work;
     size_t used = sizeof kept;
+    if (bytes) { // what is kept has no bytes that were never set
+        memset(kept.targets + kept.target_count, 0,
+               (SPYI_MOST_TARGETS - kept.target_count) * sizeof *kept.targets);
+        memset(kept.buffers + kept.buffer_count, 0,
+               (SPYI_MOST_ATTRIBUTES - kept.buffer_count) * sizeof *kept.buffers);
+    }
     spyi_keep_inputs(kept.kernel, &kept.block, &kept.bindings, &kept.uniforms, bytes, &used);
     if (bytes) memcpy(bytes, &kept, sizeof kept);
     return used;

@@ -34,8 +34,9 @@ typedef struct spyi_raster_buffer {
     uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
 } spyi_raster_buffer;
 
-// What a pipeline depends on besides its code. Plain bytes, zeroed before the members are set, so that equal states
-// have equal bytes.
+// What a pipeline depends on besides its code. Plain bytes. The members before the lists are zeroed before they are
+// set, so that equal states have equal bytes; the lists come last, and of them only the first attribute_count and
+// buffer_count elements count, so that a draw copies and compares no more than these.
 typedef struct spyi_raster_state {
     uint8_t topology; // spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
@@ -50,11 +51,13 @@ typedef struct spyi_raster_state {
     uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
     uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
     spyi_raster_blend blends[SPYI_MOST_TARGETS];
-    spyi_raster_attribute attributes[SPYI_MOST_ATTRIBUTES];
-    spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
     float depth_bias, depth_bias_slope, depth_bias_clamp;
     uint32_t sample_mask; // not 0
+    spyi_raster_attribute attributes[SPYI_MOST_ATTRIBUTES];
+    spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_raster_state;
+
+#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes) // bytes before the lists
 
 // What a pipeline is made from. The stages share one interface: block_size bytes of parameters, of which each stage's
 // code reads its own part; bindings and uniform buffers have one number for all stages. (The caller has changed the
@@ -99,14 +102,13 @@ typedef struct spyi_draw_work {
     const void *block;
     const spyi_binding *bindings;
     const spyi_uniform *uniforms;
-    spyi_draw_target targets[SPYI_MOST_TARGETS], depth;
+    spyi_draw_target depth;
     uint32_t target_count;
     uint32_t width, height, layers; // of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
     int32_t scissor[4]; // x, y, width, height
-    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
     uint32_t buffer_count;
     // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
     spyi_draw_buffer indices;
@@ -120,7 +122,12 @@ typedef struct spyi_draw_work {
     uint32_t indirect_count; // draws
     uint32_t stencil_reference;
     float blend_color[4];
+    // The lists come last, and of them only the first target_count and buffer_count elements are set.
+    spyi_draw_target targets[SPYI_MOST_TARGETS];
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_draw_work;
+
+#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets) // bytes before the lists
 SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster; NULL in the backend's table: it has none.

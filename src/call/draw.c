@@ -153,7 +153,7 @@ static spy_status spyi_pack_stage(spyi_drawing *d, int s, spyi_run_state *run, s
     if (status == SPY_OK) status = spyi_check_feedback(d, variant, run->values, error);
     if (status != SPY_OK) return status;
     stage->variant = variant;
-    stage->block = launch->block;
+    stage->block = size ? launch->block : NULL;
     memcpy(d->uniforms + uniforms_before, variant->bound_inputs.uniforms,
            variant->bound_inputs.uniform_count * sizeof *d->uniforms);
     uint32_t count = spyi_collect_uses(run, variant, variant->uses);
@@ -185,56 +185,6 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Notes how the stage was bound, for draws with arguments of the same names and kinds.
-static void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given) {
-    spyi_stage_again *a = &d->raster->again[s];
-    const spyi_draw_stage *stage = &d->stages[s];
-    uint32_t count = values->count;
-    bool simple = count == given && !values->global_count && !values->grad_count &&
-                  !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
-                  stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
-    if (a->plan) spyi_plan_release(d->device, a->plan);
-    a->plan = NULL;
-    if (!simple) return;
-    if (a->capacity < count) {
-        spyi_value *items = (spyi_value *)spyi_realloc(a->items, count * sizeof *items);
-        if (!items) return;
-        a->items = items;
-        a->capacity = count;
-    }
-    if (count) memcpy(a->items, values->items, count * sizeof *a->items);
-    a->count = count;
-    a->systems = 0;
-    while (a->systems < count && spyi_is_varying(&a->items[a->systems])) a->systems++;
-    a->arg_count = d->args.count;
-    a->plan = stage->plan;
-    a->variant = stage->variant;
-    a->plan->references++;
-}
-
-// Takes the arguments for a stage that is bound as in an earlier draw. Returns false, having changed nothing of the
-// draw, if it is not.
-static bool spyi_repeat_stage(spyi_drawing *d, int s, const spy_call_options *options, spyi_values *values) {
-    spyi_stage_again *a = &d->raster->again[s];
-    const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
-    uint32_t next = a->systems;
-    if (!a->plan || a->arg_count != d->args.count || !spyi_draw_is_plain(options) ||
-        a->plan->generation != a->plan->function->module->generation)
-        return false;
-    for (size_t i = 0; i < d->args.count; i++) {
-        if (!(d->feeds[i] & bit)) continue;
-        if (spyi_describe_again(d->device, &d->args.items[i], &a->items[next++])) continue;
-        spyi_plan_release(d->device, a->plan);
-        a->plan = NULL;
-        return false;
-    }
-    memset(values, 0, sizeof *values);
-    values->items = a->items;
-    values->count = a->count;
-    return true;
-}
-
 // Binds one stage, and compiles it if need be. *left: the device was left, and the draw begins anew.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
@@ -252,11 +202,10 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
         return spyi_raster_look(d->raster, s, error);
     }
     spyi_values repeated;
-    if (spyi_repeat_stage(d, s, options, &repeated)) {
-        plan = d->raster->again[s].plan;
-        variant = d->raster->again[s].variant;
-        d->stages[s].plan = plan;
-        plan->references++;
+    if (spyi_draw_is_plain(options) && spyi_repeat_stage(d, s, &repeated)) {
+        if (SPYI_LIKELY(d->stages[s].flat)) return SPY_OK;
+        plan = d->stages[s].plan;
+        variant = d->stages[s].variant;
         spyi_begin_stage(d, plan, &repeated, &run);
         status = spyi_call_shape(&plan->bound, &repeated, &plan->launch->shape, error);
         return status == SPY_OK ? spyi_pack_stage(d, s, &run, variant, error) : status;
@@ -317,8 +266,9 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Copies the stages' blocks one behind the other.
-static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, spyi_text *error) {
+// Puts the stages' blocks one behind the other. *left: a value does not fit, and the draw begins anew, to say so.
+static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, bool *left,
+                                  spyi_text *error) {
     spy_raster *r = d->raster;
     if (!pipeline->block_size) return SPY_OK;
     if (r->block_capacity < pipeline->block_size) {
@@ -331,10 +281,16 @@ static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline
         r->block_capacity = pipeline->block_size;
     }
     memset(r->block, 0, pipeline->block_size);
-    for (int s = 0; s < SPYI_RASTER_STAGES; s++)
-        if (d->stages[s].variant && d->stages[s].variant->emitted.block_size)
-            memcpy(r->block + pipeline->offsets[s], d->stages[s].block,
-                   d->stages[s].variant->emitted.block_size);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_draw_stage *stage = &d->stages[s];
+        uint8_t *block = r->block + pipeline->offsets[s];
+        if (stage->flat && !spyi_pack_flat(stage->flat, d->args, block)) {
+            spyi_raster_forget(r);
+            *left = true;
+            return SPY_OK;
+        }
+        if (stage->block) memcpy(block, stage->block, stage->variant->emitted.block_size);
+    }
     d->work.block = r->block;
     return SPY_OK;
 }
@@ -343,7 +299,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     spyi_pipeline *pipeline = NULL;
     spy_status status = spyi_pipeline_get(d, &pipeline, left, error);
     if (status == SPY_OK && *left) return SPY_OK;
-    if (status == SPY_OK) status = spyi_draw_block(d, pipeline, error);
+    if (status == SPY_OK) status = spyi_draw_block(d, pipeline, left, error);
+    if (status == SPY_OK && *left) return SPY_OK;
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
     if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
@@ -367,11 +324,16 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     return status;
 }
 
-SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
-    memset(&d->work, 0, sizeof d->work);
-    d->state = d->raster->state;
+// The lists of `work` and `state` are empty, and their elements are not set.
+static void spyi_draw_begin(spyi_drawing *d) {
+    memset(&d->work, 0, SPYI_DRAW_WORK_HEAD);
+    memcpy(&d->state, &d->raster->state, SPYI_RASTER_STATE_HEAD);
     d->use_count = d->target_uses = 0;
     d->untracked = false;
+}
+
+SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
+    spyi_draw_begin(d);
     spy_status status = spyi_draw_arguments(d, error);
     if (status == SPY_OK) status = spyi_draw_targets(d, error);
     if (status == SPY_OK) status = spyi_draw_vertices(d, error);
@@ -382,10 +344,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;
-    memset(&d->work, 0, sizeof d->work);
-    d->state = d->raster->state;
-    d->use_count = d->target_uses = 0;
-    d->untracked = *left = false;
+    spyi_draw_begin(d);
+    *left = false;
     if (sink) {
         if (!spyi_is_on(d->device, sink, SPYI_KIND_LIST)) {
             spyi_text_add(error, "its options: append_to: ");

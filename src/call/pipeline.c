@@ -183,6 +183,13 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
     return SPY_OK;
 }
 
+static void spyi_copy_state(spyi_raster_state *to, const spyi_raster_state *from) {
+    memset(to, 0, sizeof *to);
+    memcpy(to, from, SPYI_RASTER_STATE_HEAD);
+    memcpy(to->attributes, from->attributes, from->attribute_count * sizeof *to->attributes);
+    memcpy(to->buffers, from->buffers, from->buffer_count * sizeof *to->buffers);
+}
+
 // Makes a pipeline. The driver may compile for long, so the device is left meanwhile; the plans stay.
 static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_text *error) {
     spy_device *device = d->device;
@@ -192,7 +199,7 @@ static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_
     spyi_text step = { NULL, 0, 0 };
     memset(&desc, 0, sizeof desc);
     desc.label = d->raster->label;
-    desc.state = d->state;
+    spyi_copy_state(&desc.state, &d->state);
     spy_status status = p && m ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK) status = spyi_merge(d, m, p, &desc, error);
     else spyi_text_add(error, "out of host memory");
@@ -214,7 +221,7 @@ static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_
     }
     p->head.resource.kind = &spyi_pipeline_resource;
     p->head.resource.references = 1;
-    p->state = d->state;
+    p->state = desc.state;
     for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
         p->plans[s] = d->stages[s].plan;
         p->variants[s] = d->stages[s].variant;
@@ -227,12 +234,19 @@ static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_
 
 // >>finding, or else making
 
+static bool spyi_same_state(const spyi_raster_state *a, const spyi_raster_state *b) {
+    if (memcmp(a, b, SPYI_RASTER_STATE_HEAD) != 0) return false;
+    return (!a->attribute_count ||
+            memcmp(a->attributes, b->attributes, a->attribute_count * sizeof *a->attributes) == 0) &&
+           (!a->buffer_count || memcmp(a->buffers, b->buffers, a->buffer_count * sizeof *a->buffers) == 0);
+}
+
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left,
                                      spyi_text *error) {
     spy_raster *raster = d->raster;
     spyi_pipeline **at = &raster->pipelines, *found;
     while (*at && ((*at)->variants[0] != d->stages[0].variant || (*at)->variants[1] != d->stages[1].variant ||
-                   memcmp(&(*at)->state, &d->state, sizeof d->state) != 0))
+                   !spyi_same_state(&(*at)->state, &d->state)))
         at = &(*at)->next;
     found = *at;
     if (!found) {

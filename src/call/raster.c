@@ -43,6 +43,7 @@ SPYI_FN void spyi_raster_forget(spy_raster *raster) {
         if (raster->again[s].plan) spyi_plan_release(raster->object.device, raster->again[s].plan);
         raster->again[s].plan = NULL;
     }
+    memset(raster->checked_forms, 0, sizeof raster->checked_forms);
 }
 
 SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error) {

@@ -32,8 +32,27 @@ typedef struct spyi_raster_part {
     uint32_t generation;
 } spyi_raster_part;
 
+#define SPYI_MOST_FLAT 16
+
+// An argument of a stage that is plain bytes: what must be equal to take it again, and where its value goes.
+typedef struct spyi_flat_item {
+    const spyi_leaf *leaf;
+    uint32_t offset; // in the stage's block
+    uint32_t bytes;  // that are copied as they are; 0: `op` converts the value
+    uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
+    uint8_t kind, dtype;
+    uint8_t number; // of the draw's arguments
+    size_t count;   // as spy_arg.count
+    int64_t dims[2];
+} spyi_flat_item;
+
 // How draws with arguments of the same names, kinds and types repeat a stage's plan.
 typedef struct spyi_stage_again {
+    // The stage's arguments are plain bytes, and it uses no memory, textures or samplers: the values go from the
+    // arguments straight into the draw's block.
+    bool flat;
+    uint32_t flat_count;
+    spyi_flat_item flat_items[SPYI_MOST_FLAT];
     spyi_plan *plan; // one reference; NULL: nothing has been learnt
     spyi_variant *variant;
     spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
@@ -69,6 +88,9 @@ struct spy_raster {
     } fed[SPYI_MOST_FED];
     uint32_t fed_count;
     spyi_stage_again again[SPYI_RASTER_STAGES];
+    // spy_texture.target_form of the last texture that passed the checks of each target; 0: none has. It does not hold
+    // after a reload.
+    uint32_t checked_forms[SPYI_MOST_TARGETS + 1];
     // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
     struct spyi_draw_gradient *gradients;
     spy_raster *ids;
@@ -81,6 +103,7 @@ typedef struct spyi_draw_stage {
     spyi_plan *plan; // one reference
     spyi_variant *variant;
     const uint8_t *block;
+    const spyi_stage_again *flat; // the values are still in the arguments; NULL: they are in `block`
 } spyi_draw_stage;
 
 // A draw that is being put together.
@@ -113,6 +136,16 @@ SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's relea
 SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
+
+// draw_again.c
+// Notes how the stage was bound, for draws with arguments of the same names and kinds. `given`: the arguments that the
+// stage was bound with.
+SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given);
+// Takes the arguments for a stage that is bound as in an earlier draw, and notes its plan and variant. Returns false,
+// having changed nothing of the draw, if it is not. `values` are filled unless the stage is flat.
+SPYI_FN bool spyi_repeat_stage(spyi_drawing *d, int s, spyi_values *values);
+// Writes the values of a flat stage. Returns false if one does not fit into its parameter.
+SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_t *block);
 
 // draw.c
 // Begins a draw and finds what each argument is for; checks targets and vertices.

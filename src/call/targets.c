@@ -18,16 +18,10 @@ static spy_status spyi_bad_target(uint32_t i, const char *member, const spy_text
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
-static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
-                                       uint64_t *view, spyi_text *error) {
+// Checks whether the texture may be this target at all.
+static spy_status spyi_check_target(uint32_t i, const char *member, const spy_texture *t, spyi_text *error) {
     const uint32_t usage =
         i == SPYI_MOST_TARGETS ? SPY_TEXTURE_USAGE_DEPTH_TARGET : SPY_TEXTURE_USAGE_COLOR_TARGET;
-    if (!spyi_is_on(d->device, t, SPYI_KIND_TEXTURE)) {
-        spyi_target_name(i, member, error);
-        spyi_text_add(error, ": ");
-        return spyi_object_problem(t, SPYI_KIND_TEXTURE, error);
-    }
     const spy_format_info *format = spyi_format(t->part.format);
     if (i == SPYI_MOST_TARGETS && !format->has_depth)
         return spyi_bad_target(i, member, t, " has no depth; take d32_float or d16_unorm", error);
@@ -40,6 +34,36 @@ static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *
                                i == SPYI_MOST_TARGETS ? " was created without SPY_TEXTURE_USAGE_DEPTH_TARGET"
                                                       : " was created without SPY_TEXTURE_USAGE_COLOR_TARGET",
                                error);
+    return SPY_OK;
+}
+
+// Says what the checks of a target look at: all of it that is not its size. Never 0.
+static uint32_t spyi_target_form(const spy_texture *t) {
+    const uint32_t uses = SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_COLOR_TARGET;
+    uint32_t form = 1u + (uint32_t)t->part.type;
+    SPYI_ASSERT(t->image->desc.samples < 256);
+    form |= (uint32_t)t->part.format << 8 | t->image->desc.samples << 16;
+    return form | ((t->image->desc.usage & uses) == uses                   ? 3u << 24
+                   : t->image->desc.usage & SPY_TEXTURE_USAGE_COLOR_TARGET ? 1u << 24
+                                                                           : 2u << 24);
+}
+
+// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
+// *checked: an equal texture has passed all checks that do not depend on the other targets.
+static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
+                                       uint64_t *view, bool *checked, spyi_text *error) {
+    *checked = false;
+    if (!spyi_is_on(d->device, t, SPYI_KIND_TEXTURE)) {
+        spyi_target_name(i, member, error);
+        spyi_text_add(error, ": ");
+        return spyi_object_problem(t, SPYI_KIND_TEXTURE, error);
+    }
+    *checked = t->target_form && t->target_form == d->raster->checked_forms[i];
+    if (!*checked) {
+        spy_status status = spyi_check_target(i, member, t, error);
+        if (status != SPY_OK) return status;
+        t->target_form = spyi_target_form(t);
+    }
     spyi_draw_work *w = &d->work;
     uint32_t layers = t->part.layer_count;
     if (!w->width) {
@@ -130,7 +154,9 @@ static spy_status spyi_check_blending(const spyi_drawing *d, uint32_t i, const s
 
 static spy_status spyi_draw_resolve(spyi_drawing *d, uint32_t i, const spy_texture *from, spy_texture *to,
                                     spyi_text *error) {
-    spy_status status = spyi_draw_one_target(d, i, "resolve", to, &d->work.targets[i].resolve, error);
+    bool checked;
+    spy_status status =
+        spyi_draw_one_target(d, i, "resolve", to, &d->work.targets[i].resolve, &checked, error);
     if (status != SPY_OK) return status;
     if (from->image->desc.samples == 1)
         return spyi_bad_target(i, "resolve", to,
@@ -147,16 +173,22 @@ static spy_status spyi_draw_resolve(spyi_drawing *d, uint32_t i, const spy_textu
 static spy_status spyi_draw_color(spyi_drawing *d, uint32_t i, bool *first, spyi_text *error) {
     const spy_draw_target *target = &d->desc->targets[i];
     spyi_draw_target *to = &d->work.targets[i];
+    bool checked;
+    memset(to, 0, sizeof *to);
     if ((unsigned)target->load > SPY_LOAD_IGNORE)
         return spyi_bad_target(i, "load", NULL, "it is not one of spy_load", error);
     if (!target->texture) {
         if (!target->resolve) return SPY_OK;
         return spyi_bad_target(i, "resolve", NULL, "there is no target whose samples it gets", error);
     }
-    spy_status status = spyi_draw_one_target(d, i, "texture", target->texture, &to->view, error);
+    spy_status status = spyi_draw_one_target(d, i, "texture", target->texture, &to->view, &checked, error);
     if (status == SPY_OK) status = spyi_check_samples(d, i, target->texture, first, error);
-    if (status == SPY_OK) status = spyi_check_output_for(d, i, target->texture, error);
-    if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
+    if (status == SPY_OK && !checked) {
+        status = spyi_check_output_for(d, i, target->texture, error);
+        if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
+        if (status == SPY_OK && !d->desc->draw_nothing) // else the output may be missing
+            d->raster->checked_forms[i] = target->texture->target_form;
+    }
     if (status != SPY_OK) return status;
     to->image = target->texture->image->image.handle;
     to->clear = target->load == SPY_LOAD_CLEAR;
@@ -180,12 +212,14 @@ static spy_status spyi_draw_depth_target(spyi_drawing *d, bool *first, spyi_text
                       s->depth_compare ? "depth_compare" : "stencil_enabled");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    spy_status status = spyi_draw_one_target(d, i, "texture", depth->texture, &to->view, error);
+    bool checked;
+    spy_status status = spyi_draw_one_target(d, i, "texture", depth->texture, &to->view, &checked, error);
     if (status == SPY_OK) status = spyi_check_samples(d, i, depth->texture, first, error);
     if (status != SPY_OK) return status;
     if (s->stencil_enabled && !spyi_format(depth->texture->part.format)->has_stencil)
         return spyi_bad_target(i, "texture", depth->texture,
                                " has no stencil, which the raster tests; take d32_float_s8_uint", error);
+    d->raster->checked_forms[i] = depth->texture->target_form;
     if (depth->load == SPY_LOAD_CLEAR && !(depth->clear >= 0 && depth->clear <= 1))
         return spyi_bad_target(i, "clear", NULL, "expected a depth from 0 to 1", error);
     to->image = depth->texture->image->image.handle;
@@ -203,10 +237,15 @@ static spy_status spyi_draw_area(spyi_drawing *d, spyi_text *error) {
     const spy_viewport *v = &d->desc->viewport;
     const spy_scissor *s = &d->desc->scissor;
     spyi_draw_work *w = &d->work;
-    const float whole[6] = { 0, 0, (float)w->width, (float)w->height, 0, 1 };
-    memcpy(w->viewport, whole, sizeof whole);
+    w->viewport[2] = (float)w->width; // the other members are 0
+    w->viewport[3] = (float)w->height;
+    w->viewport[5] = 1;
     w->scissor[2] = (int32_t)w->width;
     w->scissor[3] = (int32_t)w->height;
+    uint64_t given_bits[3], any = s->width;
+    memcpy(given_bits, v, sizeof given_bits);
+    for (int i = 0; i < 3; i++) any |= given_bits[i];
+    if (!any) return SPY_OK; // all of the targets
     if (v->width != 0) {
         const float given[4] = { v->x, v->y, v->width, v->height };
         memcpy(w->viewport, given, sizeof given);
@@ -244,7 +283,10 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
     bool first = true;
     spy_status status = SPY_OK;
     uint32_t count = SPY_MOST_TARGETS;
-    while (count > 0 && !d->desc->targets[count - 1].texture && !d->desc->targets[count - 1].resolve) count--;
+    while (count > 1 &&
+           !((uintptr_t)d->desc->targets[count - 1].texture | (uintptr_t)d->desc->targets[count - 1].resolve))
+        count--;
+    if (count == 1 && !d->desc->targets[0].texture && !d->desc->targets[0].resolve) count = 0;
     if (!spyi_raster_room(d, 2 * SPYI_MOST_TARGETS + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
     d->work.target_count = count;
     d->state.target_count = (uint8_t)count;

@@ -68,6 +68,7 @@ static spy_status spyi_add_attribute(spyi_raster_state *s, const spyi_varying *v
                                      spy_format format, uint32_t offset, spyi_text *error) {
     if (s->attribute_count == SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
     spyi_raster_attribute *a = &s->attributes[s->attribute_count++];
+    memset(a, 0, sizeof *a); // it is compared with its padding
     a->location = (uint8_t)v->location;
     a->buffer = (uint8_t)buffer;
     a->format = (uint8_t)format;
@@ -509,8 +510,10 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
     uint64_t indices = 0;
     d->vertices = d->instances = UINT64_MAX;
-    spy_status status =
-        d->raster->attribute_count ? spyi_listed_attributes(d, error) : spyi_named_attributes(d, error);
+    spy_status status = SPY_OK;
+    if (d->raster->attribute_count) status = spyi_listed_attributes(d, error);
+    else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count)
+        status = spyi_named_attributes(d, error);
     if (status == SPY_OK && d->desc->indices) status = spyi_draw_indices(d, &indices, error);
     if (status == SPY_OK && d->desc->indirect && !d->desc->draw_nothing)
         status = spyi_draw_indirect(d, error);

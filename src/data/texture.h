@@ -47,7 +47,8 @@ struct spy_texture {
     // The views that shaders get, made when first needed; 0: not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
-    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    uint32_t target_form; // what draws check of it as a target (call/targets.c); 0: no draw has
+    spy_tensor *grad;     // all levels, one after another; one reference; NULL: none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;

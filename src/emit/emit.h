@@ -121,8 +121,11 @@ SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *pr
 // Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
 // alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of a call group along each dimension of the call; false: the call has no groups, and
-// all are 1.
+// Writes the elements of the call group that the options give, along each dimension of the call; false: they give
+// none, and all are 1.
+SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
+// The same with the tiles of calls whose options give no group: the order of their threads, of which functions that ask
+// for the call group know nothing.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.

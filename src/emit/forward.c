@@ -46,8 +46,8 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const cha
         uint32_t group[SPY_MAX_RANK];
         spyi_text_add(&s->body, "%sspyi_set_call(", indent);
         s->prologue->number(s, &s->body);
-        spyi_text_add(&s->body, spyi_call_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
-                                                          : ", spyi_block._shape);\n");
+        spyi_text_add(&s->body, spyi_given_group(b, group) ? ", spyi_block._shape, spyi_call_group_shape);\n"
+                                                           : ", spyi_block._shape);\n");
     }
     s->wrapper->call(s, arguments, indent);
 }

@@ -7,7 +7,7 @@
 // Writes the shape of a call group, which get_call_group_id() and similar functions read.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
-    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    if (!s->bound->call_info || !spyi_given_group(s->bound, group)) return;
     spyi_text_add(out, "static const int spyi_call_group_shape[%u] = { ", s->bound->rank);
     for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
     spyi_text_add(out, " };\n\n");
@@ -17,7 +17,7 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spyi_text *out) {
     uint32_t rank = s->bound->rank, group[SPY_MAX_RANK], stride = 1, strides[SPY_MAX_RANK];
     if (!spyi_unit_imports(unit, "slangpy_sizes")) return;
-    if (!spyi_call_group(s->bound, group))
+    if (!spyi_given_group(s->bound, group))
         for (uint32_t d = 0; d < rank; d++) group[d] = 1;
     for (uint32_t d = rank; d-- > 0;) {
         strides[d] = stride;

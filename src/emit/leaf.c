@@ -54,6 +54,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 }, binding = { NULL, 0, 0 };
     spyi_place_text at;
+    uint32_t group[SPY_MAX_RANK];
+    bool grouped = s->key->grouped && s->prologue == spyi_compute_prologue();
     bool resource = spyi_leaf_is_resource(leaf);
     const char *prefix = !leaf->binds || (resource && leaf->field_size) ? "spyi_block."
                          : spyi_leaf_is_whole(leaf) || resource         ? "b_"
@@ -71,9 +73,10 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.field = spyi_text_str(&field);
     at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
-    at.thread =
-        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
+    at.thread = grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
+    at.coordinate =
+        grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);

@@ -26,7 +26,8 @@ enum {
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
-    SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
+    SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
+    SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -67,7 +68,10 @@ typedef struct spyi_place_text {
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
-    uint32_t rank;       // dimensions of the call
+    // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
+    // coordinates, and they are found from element and shape.
+    const char *coordinate;
+    uint32_t rank; // dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {

@@ -245,8 +245,9 @@ static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
 // one texel that the call repeats.
 static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     for (uint32_t d = leaf->batch_rank; d-- > 0;) {
-        spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,
-                      at->shape, leaf->map[d]);
+        spyi_text_add(out, d + 1 < leaf->batch_rank ? ", " : "");
+        if (at->coordinate) spyi_text_add(out, "%s%u", at->coordinate, leaf->map[d]);
+        else spyi_text_add(out, "spyi_coordinate(%s, %s, %u)", at->element, at->shape, leaf->map[d]);
         if (!leaf->out) spyi_text_add(out, " * %s%s[%u]", at->field, leaf->binds ? "" : ".steps", d);
     }
 }
@@ -299,7 +300,7 @@ static const spyi_kind_build spyi_texels_build = {
     spyi_texels_store,
 };
 static const spyi_kind_run spyi_texels_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
-                                                   SPYI_TRAIT_RESOURCE,
+                                                   SPYI_TRAIT_RESOURCE | SPYI_TRAIT_TILED,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                spyi_texture_describe,

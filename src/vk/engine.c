@@ -324,7 +324,8 @@ spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer) 
     status = spyi_vk_begin(gpu, &error);
     if (status == SPY_OK) {
         *command_buffer = (void *)gpu->commands;
-        gpu->bound = NULL; // the caller may bind another pipeline
+        gpu->bound = NULL; // the caller may bind other pipelines
+        gpu->pass.bound = NULL;
     }
     return spyi_vk_leave(device, gpu, function, status, &error);
 }

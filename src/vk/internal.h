@@ -315,6 +315,7 @@ typedef struct spyi_vk_raster {
     spyi_vk_kernel kernel;                                   // must come first
     uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // spy_format; NONE: there is no such target
     uint8_t target_count, samples;
+    bool blend_color, stencil_reference; // draws set them; without, the pipeline has no use for them
 } spyi_vk_raster;
 
 // What a pass draws into, and the pass that is open.
@@ -324,12 +325,18 @@ typedef struct spyi_vk_pass {
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
-    // What has been set in the pass.
+    // What draws have set in the command buffer, where it stays from pass to pass. bound NULL: nothing. The blend colour
+    // and the stencil reference are those of `bound`.
     const spyi_vk_raster *bound;
     float viewport[6];
     int32_t scissor[4];
     float blend_color[4];
     uint32_t stencil_reference;
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // buffers: of the last draw that had any
+    uint32_t buffer_count;
+    bool short_indices;
+    spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // that were pushed for `bound`
+    bool pushed;                                 // ... and may be compared with those of a draw
 } spyi_vk_pass;
 
 // Passes of devices without dynamic rendering, and their targets (render_pass.c).
@@ -557,7 +564,7 @@ SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, s
 // Stages in which work runs that barriers order: those of draws only once there was one.
 SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_describe_image(const spyi_binding *binding, VkDescriptorImageInfo *image);
-// Pushes a kernel's block, bindings and uniform buffers.
+// Pushes a kernel's block, bindings and uniform buffers. bindings NULL: there are none, or they are pushed already.
 SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,

@@ -286,13 +286,28 @@ static void spyi_vk_set_blend(const spyi_raster_state *s, spyi_vk_raster_parts *
     p->blend.pAttachments = p->blends;
 }
 
-static void spyi_vk_set_dynamic(spyi_vk_raster_parts *p) {
-    p->dynamic_states[0] = VK_DYNAMIC_STATE_VIEWPORT;
-    p->dynamic_states[1] = VK_DYNAMIC_STATE_SCISSOR;
-    p->dynamic_states[2] = VK_DYNAMIC_STATE_BLEND_CONSTANTS;
-    p->dynamic_states[3] = VK_DYNAMIC_STATE_STENCIL_REFERENCE;
+static bool spyi_vk_is_constant(VkBlendFactor factor) {
+    return factor == VK_BLEND_FACTOR_CONSTANT_COLOR || factor == VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR;
+}
+
+// A draw sets what its pipeline uses and no more: each command costs time.
+static void spyi_vk_set_dynamic(spyi_vk_raster *raster, spyi_vk_raster_parts *p) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->blend.attachmentCount; i++) {
+        const VkPipelineColorBlendAttachmentState *b = &p->blends[i];
+        raster->blend_color =
+            raster->blend_color ||
+            (b->blendEnable &&
+             (spyi_vk_is_constant(b->srcColorBlendFactor) || spyi_vk_is_constant(b->dstColorBlendFactor) ||
+              spyi_vk_is_constant(b->srcAlphaBlendFactor) || spyi_vk_is_constant(b->dstAlphaBlendFactor)));
+    }
+    raster->stencil_reference = p->depth.stencilTestEnable;
+    p->dynamic_states[count++] = VK_DYNAMIC_STATE_VIEWPORT;
+    p->dynamic_states[count++] = VK_DYNAMIC_STATE_SCISSOR;
+    if (raster->blend_color) p->dynamic_states[count++] = VK_DYNAMIC_STATE_BLEND_CONSTANTS;
+    if (raster->stencil_reference) p->dynamic_states[count++] = VK_DYNAMIC_STATE_STENCIL_REFERENCE;
     p->dynamic.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
-    p->dynamic.dynamicStateCount = 4;
+    p->dynamic.dynamicStateCount = count;
     p->dynamic.pDynamicStates = p->dynamic_states;
 }
 
@@ -333,7 +348,7 @@ static VkResult spyi_vk_make_raster(spyi_vk_gpu *gpu, const spyi_raster_desc *de
     spyi_vk_set_rasterization(s, p);
     spyi_vk_set_depth(s, p);
     spyi_vk_set_blend(s, p);
-    spyi_vk_set_dynamic(p);
+    spyi_vk_set_dynamic(raster, p);
     p->info.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
     p->info.pStages = p->stages;
     p->info.pVertexInputState = &p->input;

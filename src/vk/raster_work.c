@@ -43,7 +43,6 @@ static void spyi_vk_note_pass(spyi_vk_pass *pass, const spyi_draw_work *d) {
     pass->width = d->width;
     pass->height = d->height;
     pass->layers = d->layers;
-    pass->bound = NULL;
 }
 
 static bool spyi_vk_was_written(const spyi_vk_gpu *gpu, uint64_t image) {
@@ -239,10 +238,21 @@ static inline bool spyi_vk_differs(const void *a, const void *b, uint32_t count)
     return differs != 0;
 }
 
-// Sets what differs from the pass's last draw, or all after another pipeline of the pass or none.
-static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
+// Binds the pipeline and sets what differs from the command buffer's last draw. Viewport and scissor stay from
+// pipeline to pipeline, because every pipeline takes them from the command buffer.
+static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_raster *raster,
+                              const spyi_draw_work *d) {
     spyi_vk_pass *pass = &gpu->pass;
-    const bool all = pass->bound == NULL;
+    const bool all = pass->bound == NULL, other = pass->bound != raster;
+    if (other) {
+        gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, raster->kernel.pipeline);
+        pass->bound = raster;
+        pass->pushed = false;
+    }
+    if (all) {
+        pass->buffer_count = 0;
+        pass->indices.handle = 0;
+    }
     if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
         VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
         memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
@@ -258,28 +268,57 @@ static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const 
         memcpy(pass->scissor, d->scissor, sizeof pass->scissor);
         spyi_vk_set_scissor(gpu, commands, d->scissor);
     }
-    if (all || spyi_vk_differs(pass->blend_color, d->blend_color, 2)) {
+    if (raster->blend_color && (other || spyi_vk_differs(pass->blend_color, d->blend_color, 2))) {
         memcpy(pass->blend_color, d->blend_color, sizeof pass->blend_color);
         gpu->vk.vkCmdSetBlendConstants(commands, d->blend_color);
     }
-    if (all || pass->stencil_reference != d->stencil_reference) {
+    if (raster->stencil_reference && (other || pass->stencil_reference != d->stencil_reference)) {
         pass->stencil_reference = d->stencil_reference;
         gpu->vk.vkCmdSetStencilReference(commands, VK_STENCIL_FACE_FRONT_AND_BACK, d->stencil_reference);
     }
 }
 
-static void spyi_vk_bind_vertices(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d,
-                                  const spyi_draw_buffer *indices) {
+static bool spyi_vk_same_buffers(const spyi_draw_buffer *a, const spyi_draw_buffer *b, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i].handle != b[i].handle || a[i].offset != b[i].offset) return false;
+    return true;
+}
+
+static void spyi_vk_bind_buffers(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
+    spyi_vk_pass *pass = &gpu->pass;
     VkBuffer buffers[SPYI_MOST_ATTRIBUTES];
     VkDeviceSize offsets[SPYI_MOST_ATTRIBUTES];
+    if (pass->buffer_count >= d->buffer_count &&
+        spyi_vk_same_buffers(pass->buffers, d->buffers, d->buffer_count))
+        return;
     for (uint32_t i = 0; i < d->buffer_count; i++) {
         buffers[i] = (VkBuffer)d->buffers[i].handle;
         offsets[i] = d->buffers[i].offset;
+        pass->buffers[i] = d->buffers[i];
     }
-    if (d->buffer_count > 0) gpu->vk.vkCmdBindVertexBuffers(commands, 0, d->buffer_count, buffers, offsets);
-    if (indices->handle)
-        gpu->vk.vkCmdBindIndexBuffer(commands, (VkBuffer)indices->handle, indices->offset,
-                                     d->short_indices ? VK_INDEX_TYPE_UINT16 : VK_INDEX_TYPE_UINT32);
+    pass->buffer_count = d->buffer_count; // those behind them stay bound, but need not be known
+    gpu->vk.vkCmdBindVertexBuffers(commands, 0, d->buffer_count, buffers, offsets);
+}
+
+static void spyi_vk_bind_indices(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d,
+                                 const spyi_draw_buffer *indices) {
+    spyi_vk_pass *pass = &gpu->pass;
+    if (pass->short_indices == d->short_indices && spyi_vk_same_buffers(&pass->indices, indices, 1)) return;
+    pass->short_indices = d->short_indices;
+    pass->indices = *indices;
+    gpu->vk.vkCmdBindIndexBuffer(commands, (VkBuffer)indices->handle, indices->offset,
+                                 d->short_indices ? VK_INDEX_TYPE_UINT16 : VK_INDEX_TYPE_UINT32);
+}
+
+// Returns whether the draw's bindings are those of the last draw with its pipeline, which stay pushed, and notes them
+// if not. Uniform buffers get new bytes for each draw.
+static bool spyi_vk_repeats_bindings(spyi_vk_pass *pass, const spyi_vk_kernel *kernel,
+                                     const spyi_binding *bindings) {
+    const size_t size = kernel->base.binding_count * sizeof *bindings;
+    if (size == 0 || (pass->pushed && memcmp(pass->bindings, bindings, size) == 0)) return true;
+    memcpy(pass->bindings, bindings, size);
+    pass->pushed = true;
+    return false;
 }
 
 static void spyi_vk_draw_indirect(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
@@ -310,15 +349,14 @@ SPYI_FN spy_status spyi_vk_draw(spyi_gpu *base, const spyi_work *work, spyi_text
     }
     if (spyi_vk_draws_anything(d)) {
         VkCommandBuffer commands = pass->commands;
-        spyi_vk_set_state(gpu, commands, d);
-        if (pass->bound != raster) {
-            gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, raster->kernel.pipeline);
-            pass->bound = raster;
-        }
-        status =
-            spyi_vk_push_inputs(gpu, commands, &raster->kernel, d->block, d->bindings, d->uniforms, error);
+        spyi_vk_set_state(gpu, commands, raster, d);
+        status = spyi_vk_push_inputs(
+            gpu, commands, &raster->kernel, d->block,
+            spyi_vk_repeats_bindings(pass, &raster->kernel, d->bindings) ? NULL : d->bindings, d->uniforms,
+            error);
         if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-        spyi_vk_bind_vertices(gpu, commands, d, &indices);
+        if (d->buffer_count > 0) spyi_vk_bind_buffers(gpu, commands, d);
+        if (indices.handle) spyi_vk_bind_indices(gpu, commands, d, &indices);
         if (d->indirect.handle) spyi_vk_draw_indirect(gpu, commands, d);
         else if (d->indices.handle)
             gpu->vk.vkCmdDrawIndexed(commands, d->count, d->instance_count, d->first, d->first_vertex,

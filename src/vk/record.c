@@ -103,6 +103,7 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
                                                spy_status status) {
     spyi_vk_end_pass(gpu);
+    gpu->pass.bound = NULL; // the failed work may be freed
     if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
     return status;
 }
@@ -117,6 +118,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
+    gpu->pass.bound =
+        NULL; // what follows is another command buffer, or the engine may have set its own state
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
         gpu->bound = NULL;
@@ -292,7 +295,7 @@ static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer com
         status = spyi_vk_push_block(gpu, commands, kernel, block, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->run_count > 0) {
+    if (kernel->run_count > 0 && bindings != NULL) {
         status = spyi_vk_push_bindings(gpu, commands, kernel, bindings, error);
         if (status != SPY_OK) return status;
     }

@@ -79,13 +79,21 @@ static void test_uniforms(void **state) {
     scene s = make("vs", "fs");
     spy_tensor *position = spy_create_detached(s.position), *weight = spy_create_detached(s.weight);
     float gain_grad = 5, scale_grad = 0;
-    OK(spy_draw_backward(
-        s.raster, &s.draw,
-        SPY_ARGS(spy_arg_tensor("position", position), spy_arg_tensor("weight", weight),
-                 spy_arg_f32("scale", 1),
-                 spy_arg_diff_pair("gain", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &gain_grad)))),
-        NULL));
-    near(gain_grad, 5 + W / 2 * H / 2 * (1 + 2 * 3 * 2), 1e-5);
+    for (int i = 1; i <= 2; i++) {
+        const spy_device_stats before = spy_get_device_stats(gpu_device);
+        OK(spy_draw_backward(
+            s.raster, &s.draw,
+            SPY_ARGS(spy_arg_tensor("position", position), spy_arg_tensor("weight", weight),
+                     spy_arg_f32("scale", 1),
+                     spy_arg_diff_pair("gain", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &gain_grad)))),
+            NULL));
+        near(gain_grad, 5 + i * (W / 2 * H / 2 * (1 + 2 * 3 * 2)), 1e-5);
+        // One dispatch over the corners and one over the pixels, which adds up a group's pixels before its one addition to
+        // the gradient: there is no pass for the sum.
+        const spy_device_stats after = spy_get_device_stats(gpu_device);
+        assert_int_equal(after.dispatches - before.dispatches, 2);
+        if (i == 2) assert_int_equal(after.kernels_built, before.kernels_built);
+    }
     OK(spy_draw_backward(
         s.raster, &s.draw,
         SPY_ARGS(

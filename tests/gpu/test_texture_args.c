@@ -343,6 +343,60 @@ static void test_texels(void **state) {
     free(low);
 }
 
+// Calls over textures alone go tile by tile: every texel of every size, once and in its place, and numbers of elements and
+// threads are what they are without tiles. With tensors, or a group of the caller's, they do not.
+static void test_tiles(void **state) {
+    TEXTURES();
+    static const struct {
+        spy_texture_type type;
+        uint32_t w, h, d, layers;
+    } sizes[] = {
+        { SPY_TEXTURE_TYPE_2D, 1, 1, 0, 0 },   { SPY_TEXTURE_TYPE_2D, 8, 8, 0, 0 },  { SPY_TEXTURE_TYPE_2D, 9, 7, 0, 0 },
+        { SPY_TEXTURE_TYPE_2D, 1, 65, 0, 0 },  { SPY_TEXTURE_TYPE_2D, 131, 3, 0, 0 }, { SPY_TEXTURE_TYPE_2D, 64, 17, 0, 0 },
+        { SPY_TEXTURE_TYPE_2D, 11, 5, 0, 3 },  { SPY_TEXTURE_TYPE_3D, 10, 9, 5, 0 },  { SPY_TEXTURE_TYPE_3D, 3, 1, 7, 0 },
+        { SPY_TEXTURE_TYPE_1D, 77, 0, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint32_t h = sizes[i].h, d = sizes[i].d, layers = sizes[i].layers;
+        const size_t count = (size_t)sizes[i].w * (h ? h : 1) * (d ? d : 1) * (layers ? layers : 1) * 4;
+        float *data = noise(count);
+        spy_texture *t = texture(sizes[i].type, SPY_FORMAT_RGBA32_FLOAT, sizes[i].w, h, d, layers, data);
+        OK(spy_call(fn("invert"), SPY_ARGS(spy_arg_texture("x", t))));
+        for (size_t k = 0; k < count; k++) data[k] = 1 - data[k];
+        texture_is(t, data, count);
+        spy_release_texture(t);
+        free(data);
+    }
+    spy_texture *t = image(W, H, NULL), *to = image(W, H, NULL);
+    spy_tensor *tensor = floats(SPY_SHAPE(H, W, 4), NULL);
+    const spy_call_options lines = { .thread_group_size = { 64 } }, groups = { .call_group_shape = SPY_SHAPE(2, 16) };
+    const struct {
+        spy_arg x, result;
+        const spy_call_options *options;
+        const char *has, *lacks;
+    } calls[] = {
+        { spy_arg_texture("x", t), spy_arg_texture("_result", to), NULL, "// tiles, 2 dimensions", "spyi_coordinate" },
+        { spy_arg_texture("x", t), spy_arg_tensor("_result", tensor), NULL, "spyi_coordinate", "// tiles" },
+        { spy_arg_texture("x", t), spy_arg_texture("_result", to), &lines, "spyi_coordinate", "// tiles" },
+        { spy_arg_texture("x", t), spy_arg_texture("_result", to), &groups, "// call groups", "spyi_coordinate" },
+    };
+    char text[16384];
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        spy_explain_call(fn("twice"), SPY_ARGS(calls[i].x, calls[i].result), calls[i].options, text, sizeof text);
+        if (!strstr(text, calls[i].has) || strstr(text, calls[i].lacks))
+            fail_msg("call %zu: expected '%s' and no '%s':\n%s", i, calls[i].has, calls[i].lacks, text);
+    }
+    // The number of the element, which the order of the threads does not change.
+    float *expected = (float *)calloc(N * 4, sizeof *expected);
+    for (int i = 0; i < N; i++) expected[4 * i] = (float)i, expected[4 * i + 3] = 1;
+    OK(spy_call(fn("where3"), SPY_ARGS(spy_arg_thread_id("id"), spy_arg_texture("_result", to))));
+    texture_is(to, expected, N * 4);
+    spy_release_texture(t);
+    spy_release_texture(to);
+    spy_release_tensor(tensor);
+    free(expected);
+}
+
 // Every variant of a kernel: sizes from one texel up, with tensors that make it flat, wide and strided.
 static void test_sizes(void **state) {
     TEXTURES();
@@ -995,7 +1049,7 @@ static void test_spirv(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),    cmocka_unit_test(test_hazards), cmocka_unit_test(test_dimensions), cmocka_unit_test(test_texels),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_hazards), cmocka_unit_test(test_dimensions), cmocka_unit_test(test_texels), cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_formats), cmocka_unit_test(test_access), cmocka_unit_test(test_samples),    cmocka_unit_test(test_cubes),
         cmocka_unit_test(test_views),    cmocka_unit_test(test_fields),  cmocka_unit_test(test_globals),    cmocka_unit_test(test_nested), cmocka_unit_test(test_lists),
         cmocka_unit_test(test_gradients), cmocka_unit_test(test_errors), cmocka_unit_test(test_explain),    cmocka_unit_test(test_spirv),

@@ -788,6 +788,79 @@ static void test_repeats(void **state) {
     close_bench(&t);
 }
 
+// Stages whose arguments are plain bytes copy them into the block without describing them; what does not repeat them is what it
+// is the long way. So it is with targets of a form that has passed the checks.
+static void test_plain_stages(void **state) {
+    (void)state;
+    bench t;
+    open_plain(&t);
+    spy_module *module;
+    spy_raster_desc rd = of_text(&t, "plain_stages",
+                                 "struct Block { float2 scale; float depth; }\n"
+                                 "[shader(\"vertex\")] float4 v(uint id : SV_VertexID, uniform Block block, uniform uint n) : SV_Position {\n"
+                                 "    return float4(block.scale * id, block.depth, n);\n"
+                                 "}\n"
+                                 "[shader(\"fragment\")] float4 f(uniform float4 tint) : SV_Target { return tint; }\n",
+                                 &module);
+    spy_raster *r = raster_of(&t, &rd);
+    spy_texture *target[2] = { color_of(&t), color_of(&t) },
+                *whole = texture_of(&t, SPY_FORMAT_RGBA32_UINT, W, 1, SPY_TEXTURE_USAGE_COLOR_TARGET),
+                *unfit = texture_of(&t, SPY_FORMAT_RGBA32_FLOAT, W, 1, SPY_TEXTURE_USAGE_SAMPLED);
+    spy_draw_desc d = into(target[0]);
+    float block[3] = { 1, 2, 3 }, tint[4] = { 5, 6, 7, 8 };
+    const int32_t numbers[4] = { 1, 2, 3, 4 };
+    d.vertex_count = 3;
+#define PLAIN_DRAW(n, tint) spy_draw(r, &d, SPY_ARGS(spy_arg_data("block", block, sizeof block), n, tint), NULL)
+#define INT(n) spy_arg_i32("n", n)
+#define TINT spy_arg_f32n("tint", tint, 4)
+    for (int i = 0; i < 6; i++) {
+        const float expected[4] = { block[0] = (float)i, 2, 3, 0 };
+        uint32_t n;
+        tint[3] = (float)-i;
+        d.targets[0].texture = target[i & 1];
+        good(&t, PLAIN_DRAW(INT(7 + i), TINT));
+        const spyi_null_op *op = last_op(&t);
+        assert_memory_equal(op->block, expected, 12);
+        memcpy(&n, (const char *)op->block + 12, 4);
+        assert_int_equal(n, 7 + i);
+        assert_memory_equal((const char *)op->block + 16, tint, 16);
+        assert_true(r->again[0].plan && r->again[0].flat && r->again[1].plan && r->again[1].flat);
+    }
+    BAD(&t, SPY_ERROR_OUT_OF_RANGE, PLAIN_DRAW(INT(-1), TINT), "'n'");
+    good(&t, PLAIN_DRAW(INT(1), TINT));
+    BAD(&t, SPY_ERROR_SHAPE_MISMATCH, PLAIN_DRAW(INT(1), spy_arg_f32n("tint", tint, 3)), "f: 'tint'");
+    BAD(&t, SPY_ERROR_INVALID_ARGUMENT, PLAIN_DRAW(INT(1), spy_arg_f32n("tint", NULL, 4)), "expected a host array, got NULL");
+    BAD(&t, SPY_ERROR_INVALID_ARGUMENT, spy_draw(r, &d, SPY_ARGS(spy_arg_data("block", NULL, sizeof block), INT(1), TINT), NULL),
+        "expected host data, got NULL");
+    BAD(&t, SPY_ERROR_TYPE_MISMATCH, spy_draw(r, &d, SPY_ARGS(spy_arg_data("block", block, 8), INT(1), TINT), NULL), "'block'");
+    good(&t, PLAIN_DRAW(spy_arg_u32("n", 9), spy_arg_i32n("tint", numbers, 4))); // other types, which are converted
+    tint[0] = 1, tint[1] = 2, tint[2] = 3, tint[3] = 4;
+    assert_memory_equal((const char *)last_op(&t)->block + 16, tint, 16);
+    good(&t, PLAIN_DRAW(INT(1), TINT));
+
+    d.targets[0].texture = whole;
+    BAD(&t, SPY_ERROR_TYPE_MISMATCH, PLAIN_DRAW(INT(1), TINT), "takes unsigned integers");
+    d.targets[0].texture = unfit;
+    BAD(&t, SPY_ERROR_INVALID_ARGUMENT, PLAIN_DRAW(INT(1), TINT), "created without SPY_TEXTURE_USAGE_COLOR_TARGET");
+    d.targets[0].texture = target[0];
+    d.targets[1].texture = target[1]; // SV_Target1 is missing, though the texture is of a form that was checked
+    BAD(&t, SPY_ERROR_INVALID_ARGUMENT, PLAIN_DRAW(INT(1), TINT), "has no output SV_Target1");
+    d.draw_nothing = true;
+    good(&t, PLAIN_DRAW(INT(1), TINT)); // both are only cleared, ...
+    d.draw_nothing = false;
+    BAD(&t, SPY_ERROR_INVALID_ARGUMENT, PLAIN_DRAW(INT(1), TINT), "has no output SV_Target1"); // ... which passes no check
+    d.targets[1].texture = NULL;
+    good(&t, PLAIN_DRAW(INT(1), TINT));
+    good(&t, spy_wait(t.device));
+    spyi_null_clear_ops(t.device->gpu);
+    for (int i = 0; i < 2; i++) spy_release_texture(target[i]);
+    spy_release_texture(whole);
+    spy_release_texture(unfit);
+    spy_release_raster(r);
+    spy_release_module(module);
+    close_bench(&t);
+}
+
 // Several threads draw with one raster: pipelines are made outside of the device, and each draw has its own arguments.
 typedef struct drawer {
     bench *t;
@@ -852,7 +925,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pipelines), cmocka_unit_test(test_uses),        cmocka_unit_test(test_allocations),   cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_bad_descs), cmocka_unit_test(test_bad_targets), cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_repeats),   cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_repeats), cmocka_unit_test(test_plain_stages),   cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("raster", tests, hold_slang, let_slang_go);
 }

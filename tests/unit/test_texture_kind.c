@@ -139,7 +139,7 @@ static void test_text(void **state) {
           "b_x.Load(int4(spyi_coordinate(e, s, 2) * f[2], spyi_coordinate(e, s, 1) * f[1], spyi_coordinate(e, s, 0) * f[0], 0))",
           "RWTexture2DArray<uint2>", "b_x[uint3(spyi_coordinate(e, s, 2), spyi_coordinate(e, s, 1), spyi_coordinate(e, s, 0))] = v" },
     };
-    const spyi_place_text at = { "f", "b_x", "e", "e", "s", 3 };
+    const spyi_place_text at = { "f", "b_x", "e", "e", "s", NULL, 3 };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         made m;
         spyi_leaf leaf;

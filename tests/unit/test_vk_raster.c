@@ -1144,6 +1144,187 @@ static void test_times_with(test_gpu *t) {
 }
 BOTH_WAYS(test_times)
 
+// >>commands of repeated draws
+
+enum { BINDS, VIEWPORTS, SCISSORS, BLENDS, STENCILS, BUFFERS, INDICES, PUSHES, BARRIERS, COMMANDS };
+static spyi_vk_functions counted; // the driver's
+static unsigned counts[COMMANDS];
+
+#define COUNT(number, name, params, args)                                                                    \
+    static VKAPI_ATTR void VKAPI_CALL count_##name params {                                                  \
+        counts[number]++;                                                                                    \
+        counted.name args;                                                                                   \
+    }
+COUNT(BINDS, vkCmdBindPipeline, (VkCommandBuffer c, VkPipelineBindPoint p, VkPipeline q), (c, p, q))
+COUNT(VIEWPORTS, vkCmdSetViewport, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkViewport *v), (c, f, n, v))
+COUNT(SCISSORS, vkCmdSetScissor, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkRect2D *r), (c, f, n, r))
+COUNT(BLENDS, vkCmdSetBlendConstants, (VkCommandBuffer c, const float b[4]), (c, b))
+COUNT(STENCILS, vkCmdSetStencilReference, (VkCommandBuffer c, VkStencilFaceFlags f, uint32_t r), (c, f, r))
+COUNT(BUFFERS, vkCmdBindVertexBuffers,
+      (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o), (c, f, n, b, o))
+COUNT(INDICES, vkCmdBindIndexBuffer, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkIndexType t), (c, b, o, t))
+COUNT(PUSHES, vkCmdPushDescriptorSetKHR,
+      (VkCommandBuffer c, VkPipelineBindPoint p, VkPipelineLayout l, uint32_t s, uint32_t n, const VkWriteDescriptorSet *w),
+      (c, p, l, s, n, w))
+COUNT(BARRIERS, vkCmdPipelineBarrier,
+      (VkCommandBuffer c, VkPipelineStageFlags f, VkPipelineStageFlags t, VkDependencyFlags d, uint32_t m,
+       const VkMemoryBarrier *mb, uint32_t b, const VkBufferMemoryBarrier *bb, uint32_t i, const VkImageMemoryBarrier *ib),
+      (c, f, t, d, m, mb, b, bb, i, ib))
+
+static void count_from_here(test_gpu *t) {
+    spyi_vk_functions *vk = &test_vk(t)->vk;
+    counted = *vk;
+    vk->vkCmdBindPipeline = count_vkCmdBindPipeline;
+    vk->vkCmdSetViewport = count_vkCmdSetViewport;
+    vk->vkCmdSetScissor = count_vkCmdSetScissor;
+    vk->vkCmdSetBlendConstants = count_vkCmdSetBlendConstants;
+    vk->vkCmdSetStencilReference = count_vkCmdSetStencilReference;
+    vk->vkCmdBindVertexBuffers = count_vkCmdBindVertexBuffers;
+    vk->vkCmdBindIndexBuffer = count_vkCmdBindIndexBuffer;
+    vk->vkCmdPushDescriptorSetKHR = count_vkCmdPushDescriptorSetKHR;
+    vk->vkCmdPipelineBarrier = count_vkCmdPipelineBarrier;
+    memset(counts, 0, sizeof counts);
+}
+
+// The commands since the last look are `expected` of each sort; forgets them.
+static void expect_counts(const char *what, const unsigned expected[COMMANDS]) {
+    static const char *const names[COMMANDS] = { "vkCmdBindPipeline",      "vkCmdSetViewport",
+                                                 "vkCmdSetScissor",        "vkCmdSetBlendConstants",
+                                                 "vkCmdSetStencilReference", "vkCmdBindVertexBuffers",
+                                                 "vkCmdBindIndexBuffer",   "vkCmdPushDescriptorSetKHR",
+                                                 "vkCmdPipelineBarrier" };
+    for (int i = 0; i < COMMANDS; i++)
+        if (counts[i] != expected[i]) fail_msg("%s: %u x %s, not %u", what, counts[i], names[i], expected[i]);
+    memset(counts, 0, sizeof counts);
+}
+
+// A command buffer keeps what draws have set, from pass to pass: a draw that repeats the last one in all but its target
+// and its numbers sets nothing. Blend colours and stencil references are for the pipelines that use them.
+static void test_commands_with(test_gpu *t) {
+    spyi_parameter parameters[2];
+    spyi_raster_desc desc = test_raster_desc(SPY_FORMAT_RGBA32_FLOAT), textured = desc, blended = desc,
+                     meshed = test_vertex_desc(SPY_FORMAT_RGBA32_FLOAT);
+    memset(parameters, 0, sizeof parameters);
+    for (uint32_t i = 0; i < 2; i++) {
+        parameters[i].kind = i == 0 ? SPYI_PARAMETER_TEXTURE : SPYI_PARAMETER_SAMPLER;
+        parameters[i].number = i;
+        parameters[i].count = 1;
+    }
+    STAGE(textured, SPYI_RASTER_FRAGMENT, fragment_texture);
+    textured.iface.parameters = parameters;
+    textured.iface.parameter_count = 2;
+    blended.state.blends[0].enabled = 1;
+    blended.state.blends[0].color_from = blended.state.blends[0].alpha_from = SPY_BLEND_FACTOR_CONSTANT;
+    blended.state.blends[0].color_to = blended.state.blends[0].alpha_to = SPY_BLEND_FACTOR_ZERO;
+    canvas c[4], mesh = canvas_open(t, &meshed, 1), blend = canvas_open(t, &blended, 1);
+    for (int i = 0; i < 4; i++) c[i] = canvas_open(t, i < 2 ? &desc : &textured, 1);
+    static const uint16_t three[3] = { 0, 1, 2 };
+    spyi_chunk vertices[2] = { test_chunk(t, lower_left, sizeof lower_left), test_chunk(t, lower_left, sizeof lower_left) };
+    spyi_chunk indices = test_chunk(t, three, sizeof three);
+    spy_sampler_desc sampler_desc;
+    uint64_t sampler;
+    memset(&sampler_desc, 0, sizeof sampler_desc);
+    test_ok(t, backend->images->create_sampler(t->gpu, &sampler_desc, &sampler, &t->error));
+    const block b = test_block(0.5f, 1, 1, 1);
+    spyi_draw_work d[2];
+    for (int i = 0; i < 2; i++) {
+        d[i] = test_draw(c[0].kernel, &b, &c[i].p);
+        d[i].targets[0].ignore = true;
+        canvas_draw(t, &c[i], &d[i]);
+    }
+
+    count_from_here(t); // the passes alternate, and every second one waits
+    for (int i = 0; i < 8; i++) canvas_draw(t, &c[i % 2], &d[i % 2]);
+    expect_counts("rotating targets", (const unsigned[COMMANDS]){ [BARRIERS] = 4 });
+    d[0].viewport[2] = d[1].viewport[2] = SIZE / 2;
+    for (int i = 0; i < 4; i++) canvas_draw(t, &c[i % 2], &d[i % 2]);
+    expect_counts("another viewport", (const unsigned[COMMANDS]){ [VIEWPORTS] = 1, [BARRIERS] = 2 });
+    d[1].scissor[2] = SIZE / 4; // and each draw has another scissor than the last one
+    for (int i = 0; i < 4; i++) canvas_draw(t, &c[i % 2], &d[i % 2]);
+    expect_counts("scissors in turns", (const unsigned[COMMANDS]){ [SCISSORS] = 3, [BARRIERS] = 2 });
+
+    spyi_draw_work m = test_draw(mesh.kernel, &b, &mesh.p);
+    test_clear(&m, 0, 0, 0, 1);
+    m.buffers[0].handle = vertices[0].handle;
+    m.buffer_count = 1;
+    m.indices.handle = indices.handle;
+    m.short_indices = true;
+    m.scissor[2] = SIZE / 4;
+    m.viewport[2] = SIZE / 2;
+    m.work.before.barrier = true;
+    canvas_draw(t, &mesh, &m);
+    m.work.before.barrier = false;
+    m.targets[0].clear = false;
+    memset(counts, 0, sizeof counts);
+    for (int i = 0; i < 3; i++) canvas_draw(t, &mesh, &m);
+    expect_counts("the same mesh", (const unsigned[COMMANDS]){ 0 });
+    m.buffers[0].handle = vertices[1].handle;
+    for (int i = 0; i < 3; i++) canvas_draw(t, &mesh, &m);
+    expect_counts("other vertices", (const unsigned[COMMANDS]){ [BUFFERS] = 1 });
+
+    spyi_binding bindings[2] = { { 0, 0, 0, 0 } };
+    spyi_transition transitions[3];
+    spyi_draw_work x = test_draw(c[2].kernel, &b, &c[2].p);
+    x.bindings = bindings;
+    bindings[0].kind = SPYI_BINDING_TEXTURE;
+    bindings[0].handle = c[0].p.sampled;
+    bindings[0].offset = SPYI_USE_SAMPLED;
+    bindings[1].kind = SPYI_BINDING_SAMPLER;
+    bindings[1].handle = sampler;
+    x.work.before.transitions = transitions;
+    for (int i = 0; i < 2; i++)
+        x.work.before.transition_count +=
+            picture_use(&c[i].p, SPYI_USE_READS | SPYI_USE_SAMPLED, &transitions[x.work.before.transition_count]);
+    x.work.before.transition_count +=
+        picture_use(&c[2].p, SPYI_USE_WRITES | SPYI_USE_ATTACHMENT, &transitions[x.work.before.transition_count]);
+    x.targets[0].ignore = true;
+    test_ok(t, spyi_record(backend, t->gpu, &x.work, &t->error));
+    expect_counts("a textured pipeline", (const unsigned[COMMANDS]){
+                                             [BINDS] = 1, [VIEWPORTS] = 1, [SCISSORS] = 1, [PUSHES] = 1, [BARRIERS] = 1 });
+    x.work.before.transition_count = 0;
+    for (int i = 0; i < 3; i++) test_ok(t, spyi_record(backend, t->gpu, &x.work, &t->error));
+    expect_counts("the same texture", (const unsigned[COMMANDS]){ 0 });
+    bindings[0].handle = c[1].p.sampled; // in the same list: what was pushed is known by its values
+    for (int i = 0; i < 3; i++) test_ok(t, spyi_record(backend, t->gpu, &x.work, &t->error));
+    expect_counts("another texture", (const unsigned[COMMANDS]){ [PUSHES] = 1 });
+    test_ok(t, backend->submit(t->gpu, &t->error)); // another command buffer, which has nothing
+    test_ok(t, spyi_record(backend, t->gpu, &x.work, &t->error));
+    counts[BARRIERS] = 0;
+    expect_counts("another command buffer", (const unsigned[COMMANDS]){
+                                                [BINDS] = 1, [VIEWPORTS] = 1, [SCISSORS] = 1, [PUSHES] = 1 });
+
+    spyi_draw_work f = test_draw(blend.kernel, &b, &blend.p);
+    test_clear(&f, 0, 0, 0, 0);
+    for (int i = 0; i < 4; i++) f.blend_color[i] = 0.5f;
+    canvas_draw(t, &blend, &f);
+    f.targets[0].clear = false;
+    for (int i = 0; i < 2; i++) canvas_draw(t, &blend, &f);
+    counts[BARRIERS] = 0;
+    expect_counts("a blend colour", (const unsigned[COMMANDS]){ [BINDS] = 1, [BLENDS] = 1 });
+    x.targets[0].ignore = false;
+    test_ok(t, spyi_record(backend, t->gpu, &x.work, &t->error)); // its pipeline has none, ...
+    canvas_draw(t, &blend, &f);                                    // ... after which it is set again
+    counts[BARRIERS] = 0;
+    expect_counts("and again", (const unsigned[COMMANDS]){ [BINDS] = 2, [BLENDS] = 1, [PUSHES] = 1 });
+    test_vk(t)->vk = counted;
+
+    // Each picture is what its draws say although little was set.
+    static const float half[4] = { 0.25f, 0.5f, 0.5f, 0.5f };
+    expect_rectangle(t, &blend, 0, 0, SIZE, SIZE, half, half);
+    picture_read(t, &mesh.p, mesh.pixels);
+    expect_color(&mesh, 1, SIZE - 2, 0.5f, 0, 0, 1);
+    expect_color(&mesh, SIZE / 4, SIZE - 2, 0, 0, 0, 1); // outside of the scissor
+    picture_read(t, &c[2].p, c[2].pixels);
+    expect_color(&c[2], SIZE - 1, 0, 0.25f, 1, 1, 1); // the second texture's, all of which the first draw filled
+    test_wait_all(t);
+    for (int i = 0; i < 2; i++) backend->free_chunk(t->gpu, &vertices[i]);
+    backend->free_chunk(t->gpu, &indices);
+    backend->images->destroy_sampler(t->gpu, sampler);
+    for (int i = 0; i < 4; i++) canvas_close(t, &c[i]);
+    canvas_close(t, &mesh), canvas_close(t, &blend);
+}
+BOTH_WAYS(test_commands)
+
 // The time to record a draw, beside the same calls of Vulkan without the library, in turns. `rotate`: each draw has
 // another target, so that each is a pass, and those into one target are ordered by barriers. The bare calls use as many
 // command buffers in turn as the library does.
@@ -1331,7 +1512,7 @@ int main(void) {
         cmocka_unit_test(test_depth),       cmocka_unit_test(test_stencil),   cmocka_unit_test(test_blend),
         cmocka_unit_test(test_two_targets), cmocka_unit_test(test_samples),   cmocka_unit_test(test_indices),
         cmocka_unit_test(test_instances),   cmocka_unit_test(test_indirect),  cmocka_unit_test(test_textures),
-        cmocka_unit_test(test_passes),   cmocka_unit_test(test_engine),   cmocka_unit_test(test_refusals), cmocka_unit_test(test_keep), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_passes),   cmocka_unit_test(test_engine),   cmocka_unit_test(test_refusals), cmocka_unit_test(test_keep), cmocka_unit_test(test_waits), cmocka_unit_test(test_commands),
         cmocka_unit_test(test_cost),       cmocka_unit_test(test_inputs),    cmocka_unit_test(test_layers),
         cmocka_unit_test(test_writes),     cmocka_unit_test(test_times),
     };
