@@ -1006,7 +1006,7 @@ typedef void (*spy_log_func)(spy_log_level level, const char *message, void *use
 
 // The receiver of a device's errors, warnings and other messages.
 typedef struct spy_log {
-    spy_log_func func;   // NULL: messages are dropped
+    spy_log_func func;   // NULL means that messages are dropped
     void *user_data;     // handed to func
     spy_log_level level; // least severe level to report; default: warnings and errors
 } spy_log;
@@ -1020,7 +1020,7 @@ typedef void (*spy_progress_func)(const char *step, bool finished, void *user_da
 
 // The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
-    spy_progress_func func; // NULL: none
+    spy_progress_func func; // NULL if there is none
     void *user_data;
 } spy_progress;
 
@@ -1033,7 +1033,7 @@ typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
-    spy_blocking_func func; // NULL: none
+    spy_blocking_func func; // NULL if there is none
     void *user_data;
 } spy_blocking;
 
@@ -1050,7 +1050,7 @@ typedef bool (*spy_interrupt_func)(void *user_data);
 
 // The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
-    spy_interrupt_func func; // NULL: none
+    spy_interrupt_func func; // NULL if there is none
     void *user_data;
 } spy_interrupt;
 
@@ -1175,9 +1175,9 @@ typedef struct spy_file_hook {
     // during the call. What `file` points to must stay unchanged until the library, which copies it, calls
     // `close` on the same thread, before the next `open`.
     bool (*open)(const char *path, spy_file *file, void *user_data);
-    void (*close)(spy_file *file, void *user_data); // NULL: nothing is to be freed
-    // Returns a number that differs when the file has changed; 0: the hook has no such file.
-    // spy_poll_reload() asks for it. NULL: changes of the hook's files are not noticed.
+    void (*close)(spy_file *file, void *user_data); // NULL means that nothing is to be freed
+    // Returns a number that differs when the file has changed; 0 means that the hook has no such file.
+    // spy_poll_reload() asks for it. NULL means that changes of the hook's files are not noticed.
     uint64_t (*stamp)(const char *path, void *user_data);
     void *user_data;
 } spy_file_hook;
@@ -1187,24 +1187,25 @@ typedef struct spy_file_hook {
 // device and the module.
 typedef struct spy_reload_hook {
     void (*func)(struct spy_module *module, spy_status status, const char *message,
-                 void *user_data); // NULL: not called
+                 void *user_data); // NULL means that it is not called
     void *user_data;
 } spy_reload_hook;
 
 // Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
-    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
-                                // library creates them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
-                              // choose
-    const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
+    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL means
+                                // that the library creates them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
+                              // adapter_type choose
+    const char *adapter_name; // part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
     spy_blocking blocking;          // called around compilers and waits
     spy_allocator allocator;        // default: malloc
-    const char *slang_library;      // path of libslang-compiler; NULL: searched (see the guide)
+    const char *slang_library;      // path of libslang-compiler; NULL means that it is searched (see the
+                                    // guide)
     const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
@@ -1212,17 +1213,17 @@ typedef struct spy_device_desc {
     spy_file_hook files;        // provides Slang files, before the disk
     spy_reload_hook reload;     // called when a module was reloaded, or its reload failed
     const char *dump_directory; // an existing folder, to which generated kernels are written as NAME.slang
-                                // and NAME.spv; NULL: none
+                                // and NAME.spv; NULL if there is none
     uint32_t max_plans;         // number of compiled calls to keep (0: 1024); the least recently used one is
                                 // dropped
     bool enable_validation;     // use the Vulkan validation layer, when installed; its messages go to the log
     const char *label;          // name in debug tools and messages
-    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false: print() does
-                                // nothing
-    size_t print_buffer_bytes;  // capacity for what is printed between two deliveries; 0: 1 MiB
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
+                                // print() does nothing
+    size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
-    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0: 600;
+    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600;
     // negative: no limit. The compilation continues in a thread of its own until it ends by itself, and keeps
     // its memory until then (the Slang compiler about 150 MB; the log says so). After a timeout of the Slang
     // compiler, the next module or kernel takes about 0.3 s more, to open the compiler again. After a timeout
@@ -1233,21 +1234,22 @@ typedef struct spy_device_desc {
     bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
                           // need no lock (releases may still come from any thread)
     // A folder of this user's in which compiled code and the compiler's answers are kept, so that a later start of
-    // a program needs neither libslang nor NVRTC for what it has called before. NULL: environment variable
-    // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
+    // a program needs neither libslang nor NVRTC for what it has called before. NULL means the environment
+    // variable SLANGPY_CACHE or, without it, `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
-    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
+    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0 means 1 GiB
     // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
     // found in the pack. Without cache_path it keeps nothing on disk.
-    const char *pack; // the pack's file; NULL: pack_data, or no pack
+    const char *pack; // the pack's file; NULL means pack_data, or no pack
     const void
-        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
+        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
+                    // is none
     size_t pack_size_bytes; // its size
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
     // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
-    // serves all devices that are not named, as PTX. NULL: the device's own.
+    // serves all devices that are not named, as PTX. NULL means the device's own.
     const uint32_t *pack_archs;
     size_t pack_arch_count;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -1278,7 +1280,7 @@ SPY_API void spy_release_device(spy_device *device);
 // SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
 
-// A point in the device's order of work. 0: before all work.
+// A point in the device's order of work. 0 means before all work.
 typedef uint64_t spy_submit_id;
 
 // Submits all recorded work to the GPU without waiting. Returns the id of that work; 0 on error. Threads:
@@ -1299,8 +1301,8 @@ SPY_API spy_status spy_add_close_callback(spy_device *device,
 // Returns unused pooled memory to the driver. Waits for the GPU. Threads: any.
 SPY_API spy_status spy_trim(spy_device *device);
 
-// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL: to none.
-// SPY_ERROR_IO when the directory does not exist. Threads: any.
+// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL means
+// that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: what kernels can use on the device.
@@ -1334,11 +1336,11 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // largest parameter block that is part of the dispatch (push constants)
     uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
-    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
-    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
-                                     // groups take several portions of work each (a persistent kernel) is
-                                     // dispatched with a multiple of this number of groups
-    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
+    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0 means no timestamps
+    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0 if not known. A
+                                     // kernel whose groups take several portions of work each (a persistent
+                                     // kernel) is dispatched with a multiple of this number of groups
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0 if there is none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.
@@ -1408,7 +1410,7 @@ typedef struct spy_function spy_function;
 // A preprocessor macro.
 typedef struct spy_define {
     const char *name;
-    const char *value; // NULL: "1"
+    const char *value; // NULL means "1"
 } spy_define;
 
 // How much Slang optimises SPIR-V before the driver compiles it. Drivers optimise too, so the default is
@@ -1460,8 +1462,8 @@ typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
                                        // searched for in the include paths
-    const char *source;                // Slang text; NULL: read from path
-    size_t source_size_bytes;          // 0: source ends at its NUL
+    const char *source;                // Slang text; NULL means that the text is read from `path`
+    size_t source_size_bytes;          // 0 means that `source` ends at its NUL
     const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or
@@ -1737,7 +1739,7 @@ struct spy_type_info {
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
     uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;          // number of an array's elements; 0: unsized, or dependent on a generic
+    int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; else NULL
@@ -1792,7 +1794,7 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
-// Options of a new tensor. All zero: one float with undefined value.
+// Options of a new tensor. All zero means one float with undefined value.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // rank 0 is one element; sizes may be 0
     spy_dtype dtype;          // type of scalar elements; default: float32
@@ -1800,8 +1802,10 @@ typedef struct spy_tensor_desc {
                               // "void": elements are bytes, for buffers and pointers of any type, whose
                               // layout is Slang's scalar layout
     spy_module *module;       // module in which `type` is looked up when it is not built in
-    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL: undefined
-    size_t data_size_bytes;   // bytes of data; 0: as many as the shape needs; else it must be that number
+    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
+                              // undefined
+    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs; else it must be that
+                              // number
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
@@ -1810,7 +1814,8 @@ typedef struct spy_tensor_desc {
                               // float elements only
     spy_tensor *grad_in;      // instead of with_grad: the gradient that calls read (retained), for outputs of
                               // backward calls
-    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL: none
+    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL if there
+                              // is none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
@@ -1886,7 +1891,7 @@ typedef struct spy_view_desc {
     spy_shape shape;
     spy_shape strides;        // in elements of the view's type; rank 0: row-major
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
-    const char *type;         // Slang element type of the view; NULL: that of the tensor
+    const char *type;         // Slang element type of the view; NULL means that of the tensor
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
@@ -2055,7 +2060,7 @@ SPY_API void spy_release_cursor(spy_cursor cursor);
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
-    int64_t length;          // number of parts for spy_cursor_at(); 0: no parts
+    int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
     size_t scalar_count;     // number of scalars: `count` of read and write
     size_t size_bytes;       // in C's layout
 } spy_cursor_info;
@@ -2120,13 +2125,15 @@ typedef enum spy_direction {
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
 // that begin with '_' are private; their contents may change from release to release.
 struct spy_arg {
-    const char *name;          // parameter's or field's name; NULL: by position
+    const char *name;          // parameter's or field's name; NULL means that the argument is given by
+                               // position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0 means that no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL means that the library
+                               // chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -2266,13 +2273,13 @@ SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 // and the value has at most SPY_RESULT_BYTES bytes; otherwise it holds a new tensor of the call's shape,
 // which the caller releases.
 typedef struct spy_result {
-    spy_tensor *tensor;     // NULL: the value is in data
+    spy_tensor *tensor;     // NULL means that the value is in data
     const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
-                            // as the device; NULL: the function returns nothing
+                            // as the device; NULL means that the function returns nothing
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
     uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
                             // other types 0
-    size_t size_bytes;      // bytes of the value in `data`; 0: no value
+    size_t size_bytes;      // bytes of the value in `data`; 0 means no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
@@ -2352,8 +2359,8 @@ typedef enum spy_call_mode {
     SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
 } spy_call_mode;
 
-// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero: the
-// call is made as by spy_call().
+// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero means
+// that the call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
     spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
@@ -2362,26 +2369,28 @@ typedef struct spy_call_options {
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
     void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
-                                                                  // globals; NULL: none
+                                                                  // globals; NULL if there is none
     void *write_user_data;
     const char *const *conformances; // "Circle : IShape": types that values of an interface type may have at
                                      // run time
     size_t conformance_count;
-    uint32_t thread_group_size[3];   // threads of a group in x, y and z; x runs along the call's last
-                                     // dimension. 0: chosen (y, z: 1). When set, each element has a thread of
-                                     // its own; threads beyond the call's end return at once, so kernels with
-                                     // barriers need call sizes that are multiples of the group's
+    // threads of a group in x, y and z; x runs along the call's last dimension. 0 means that the library
+    // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
+    // return at once, so kernels with barriers need call sizes that are multiples of the group's
+    uint32_t thread_group_size[3];
     spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
                                      // no groups
     spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
                                      // used
-    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL: run it now
+    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
+                                        // runs now
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
-                                     // spy_device_info.max_shared_bytes with its groupshared variables.
-                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
+                                     // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
+                                     // text in the module reaches it: see chapter 18 of the guide. 0 if there
+                                     // is none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
@@ -2465,10 +2474,10 @@ typedef struct spy_prepared spy_prepared;
 // Options of spy_prepare(). All members may stay zero.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of the library; spy_prepared_ready() tells when it is done
-    const spy_call_options *options; // as for spy_call_with(), copied with all that they point to (tensors
-                                     // are retained); NULL: none. append_to must be NULL. Each call uses the
-                                     // values in `globals`; write_globals is called by spy_prepare() and at
-                                     // each call, and its values replace them
+    // as for spy_call_with(), copied with all that they point to (tensors are retained); NULL if there is
+    // none. append_to must be NULL. Each call uses the values in `globals`; write_globals is called by
+    // spy_prepare() and at each call, and its values replace them
+    const spy_call_options *options;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_prepare_desc;
 
@@ -2521,7 +2530,7 @@ SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
 typedef struct spy_grid_desc {
-    spy_shape shape;  // its sizes are part of the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
+    spy_shape shape; // its sizes are part of the call's shape; -1 means any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: 0
     spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -2538,7 +2547,7 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 
 // The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
-    uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
+    uint32_t seed;      // 0 means 2640457667, unless explicit_seed is set
     uint32_t warmup;    // how often the element's number is hashed before the seed joins it
     bool raw_seed;      // true: use the seed itself; false: use the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
@@ -2578,10 +2587,10 @@ extern "C" {
 // error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL: none. Borrowed. Threads: any.
+// inputs. NULL if there is none. Borrowed. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL: none. Borrowed.
-// Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if there is none.
+// Borrowed. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
@@ -2638,11 +2647,11 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // Options of spy_gradcheck(). All members may stay zero.
 typedef struct spy_gradcheck_desc {
-    double step;               // by which each number is moved up and down; 0: 2^-17 for float64, 2^-8 for
-                               // float32 and 2^-4 for float16, times the number where that is above 1
-    double relative_tolerance; // 0: 1e-5, 1e-2 and 0.1
-    double absolute_tolerance; // 0: 1e-7, 1e-3 and 0.05
-    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0: 64
+    double step;               // by which each number is moved up and down; 0 means 2^-17 for float64, 2^-8
+                               // for float32 and 2^-4 for float16, times the number where that is above 1
+    double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
+    double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
+    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
     uint64_t seed;             // of the random gradients of the outputs, and of that choice
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
@@ -2849,7 +2858,7 @@ typedef struct spy_list_op {
 typedef struct spy_list_desc {
     const char *label; // name of each submission in debug tools, and of the list in messages
     // Called after each recorded operation, from inside the recording function; it must not use the device.
-    // NULL: none.
+    // NULL if there is none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -3070,38 +3079,39 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
-    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
-    // one layer differs from a texture that is no array.
+    uint32_t width, height, depth; // texels of level 0; 0 means 1. height: not of 1-D; depth: of 3-D only
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
+    // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
-    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
-    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
-    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
-    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    uint32_t levels;  // mip levels, each half the size of the one before; 0 means 1; SPY_ALL_LEVELS
+    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0 means 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
+                      // format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
+    size_t data_size_bytes; // bytes of data; 0 means as many as that takes
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
-// Part of a texture. All zero: the whole texture, as it is.
+// Part of a texture. All zero means the whole texture, as it is.
 typedef struct spy_texture_view_desc {
     spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
     uint32_t level, layer; // the first ones
-    uint32_t level_count;  // 0: all from `level` on
+    uint32_t level_count;  // 0 means all from `level` on
     uint32_t
-        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
-                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+        layer_count; // 0 means all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of
+                     // a cube: 1 layer is a plain 1-D or 2-D texture, several are an array
     bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
 
-// Texels of one level. All zero: all of level 0.
+// Texels of one level. All zero means all of level 0.
 typedef struct spy_texture_region {
     uint32_t level;
     uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
     uint32_t x, y, z;              // the first texel; multiples of the format's block
-    uint32_t width, height, depth; // texels; 0: up to the end
+    uint32_t width, height, depth; // texels; 0 means up to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -3150,7 +3160,7 @@ SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_reg
 SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                                     size_t size_bytes);
 // Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
-// takes that of the other. NULL: all of level 0. Threads: any.
+// takes that of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
 // Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
@@ -3263,7 +3273,7 @@ typedef enum spy_reduction {
     SPY_REDUCTION_MAX
 } spy_reduction;
 
-// How textures are sampled. All zero: linear filters, and coordinates wrap.
+// How textures are sampled. All zero means linear filters and coordinates that wrap.
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
@@ -3332,7 +3342,8 @@ typedef struct spy_format_info {
 } spy_format_info;
 // Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
 SPY_API spy_format_info spy_get_format_info(spy_format format);
-// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0 if there is none.
+// Threads: any.
 SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 
 #ifdef __cplusplus
@@ -3404,7 +3415,8 @@ typedef enum spy_blend_op {
     SPY_BLEND_OP_COUNT
 } spy_blend_op;
 
-// How a colour target takes what the fragment function returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment function returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spy_blend {
     bool enabled;
     spy_blend_factor color_source, color_target;
@@ -3429,7 +3441,7 @@ typedef enum spy_stencil_op {
     SPY_STENCIL_OP_COUNT
 } spy_stencil_op;
 
-// The stencil test of one side of triangles. All zero: it passes and changes nothing.
+// The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
     spy_compare compare; // of the reference with the target; NONE: always
@@ -3453,7 +3465,8 @@ typedef struct spy_vertex_layout {
 // How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
-    spy_function *fragment; // a [shader("fragment")] function; NULL: only depth and stencil are written
+    spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
+                            // written
     spy_topology topology;
     spy_cull cull;
     bool clockwise_is_front; // seen on the target, whose y grows downwards
@@ -3466,10 +3479,10 @@ typedef struct spy_raster_desc {
     float depth_bias, depth_bias_slope, depth_bias_clamp;
     bool depth_clamped; // instead of clipping at the near and far plane
     bool stencil_enabled;
-    uint32_t stencil_read_mask, stencil_write_mask; // 0: 255
+    uint32_t stencil_read_mask, stencil_write_mask; // 0 means 255
     spy_stencil stencil_front, stencil_back;
 
-    uint32_t sample_mask; // samples that are written; 0: all
+    uint32_t sample_mask; // samples that are written; 0 means all
     bool alpha_to_coverage;
 
     // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
@@ -3507,15 +3520,15 @@ typedef enum spy_load {
 
 // A colour target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_target {
-    spy_texture *texture; // NULL: the fragment function's output of this number is dropped
+    spy_texture *texture; // NULL means that the fragment function's output of this number is dropped
     spy_load load;
     spy_clear_color clear;
-    spy_texture *resolve; // gets the averages of the samples after the draw; NULL: none
+    spy_texture *resolve; // gets the averages of the samples after the draw; NULL if there is none
 } spy_draw_target;
 
 // The depth and stencil target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_depth {
-    spy_texture *texture; // NULL: there is no depth target
+    spy_texture *texture; // NULL if there is no depth target
     spy_load load, stencil_load;
     float clear;
     uint32_t stencil_clear;
@@ -3551,9 +3564,9 @@ typedef struct spy_draw_desc {
     uint32_t vertex_count, first_vertex;
     uint32_t instance_count, first_instance; // instance_count 0: 1
     bool draw_nothing;
-    // Contiguous, of uint32 or uint16; NULL: vertices in their order. That each index, with vertex_offset, is one of a
-    // vertex is the caller's duty: the GPU reads what lies there, or zeros where robustBufferAccess is on (devices that
-    // an engine has made with it).
+    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. That each index, with
+    // vertex_offset, is one of a vertex is the caller's duty: the GPU reads what lies there, or zeros where
+    // robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
     bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
@@ -3565,7 +3578,7 @@ typedef struct spy_draw_desc {
     // vertex offset, first instance), all uint32_t.
     spy_tensor *indirect;
     size_t indirect_offset_bytes;
-    uint32_t indirect_count; // 0: 1
+    uint32_t indirect_count; // 0 means 1
 
     uint32_t stencil_reference;
     float blend_color[4];
@@ -3646,7 +3659,7 @@ typedef struct spy_fusion spy_fusion;
 
 // A value of a graph: an input, or the result of a step. Plain data without a release.
 typedef struct spy_node {
-    uint32_t graph; // number of its graph; 0: no value
+    uint32_t graph; // number of its graph; 0 means no value
     uint32_t index; // number of its step in the graph, from 1
 } spy_node;
 
@@ -3659,7 +3672,7 @@ typedef enum spy_fuse_backward {
 
 // Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name; // name of the function, an identifier; NULL: "fused"
+    const char *name; // name of the function, an identifier; NULL means "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
@@ -3688,8 +3701,8 @@ SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_a
 // Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
 // argument of an inout parameter stays as it is.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
-// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
-// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL means
+// that the call has fewer, or nothing says its overload yet. The name lives as long as the graph.
 SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
 
 // Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
@@ -3705,8 +3718,8 @@ SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
 // Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
 SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
 
-// Returns the Slang type of a value, which lives as long as the device. NULL: the value is none of this
-// graph, or nothing says its type yet; that alone is no error.
+// Returns the Slang type of a value, which lives as long as the device. NULL means that the value is none of
+// this graph, or nothing says its type yet; that alone is no error.
 SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
 
 // Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
@@ -6273,7 +6286,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "",
     "public struct SpyiTexels",
     "{",
-    "    public uint64_t at; // 0: there are none",
+    "    public uint64_t at; // 0 if there are none",
     "    public int levels, layers;",
     "    public int3 size;",
     "    public bool exact; // `at` is of exact sums",
@@ -9780,7 +9793,7 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
-// Waits at most `ns` nanoseconds. false: that time has passed without a signal.
+// Waits at most `ns` nanoseconds. false means that that time has passed without a signal.
 SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
@@ -9816,7 +9829,7 @@ typedef struct spyi_turns {
     spyi_atomic waiters; // number of threads that wait; written under the lock
     int32_t fork_count;  // spyi_fork_count() of the process that made the turns
     bool alone;          // the user promised to use the device from one thread only: nobody waits
-    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0 if there is none
     spyi_mutex lock;           // guards the members below
     spyi_signal changed;
     uint32_t first, next; // ticket numbers: of the first waiting thread, and of the next thread to wait
@@ -9921,14 +9934,15 @@ SPYI_FN void *spyi_calloc(size_t count, size_t size);
 SPYI_FN void *spyi_realloc(void *memory, size_t size);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false means that the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
-// Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
+// Returns a number that changes when the file is written or replaced; 0 if there is no file. Cost: about 1
+// us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
 // it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
@@ -9979,7 +9993,7 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
     volatile uintptr_t thread;
-    spyi_object *kept; // retained until the work ends; NULL: nothing
+    spyi_object *kept; // retained until the work ends; NULL means nothing
     // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
     const void *work;
     const void *key;
@@ -9995,7 +10009,7 @@ typedef struct spyi_context {
     spyi_object object;
     // Functions that a backend may call on the device; set when the device is made.
     const struct spyi_core *core;
-    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none.
+    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL if there is none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
     spyi_outside *outside;   // work under way outside of the device
     spyi_mutex release_lock; // guards the next two
@@ -10006,7 +10020,7 @@ typedef struct spyi_context {
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
-    double compile_timeout_s;  // 0: no limit
+    double compile_timeout_s;  // 0 means no limit
     spy_allocator allocator;   // all functions set
     const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
@@ -10040,8 +10054,8 @@ SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 // Calls desc.progress and desc.blocking.
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished);
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
-// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL: they
-// go to the log again. Returns the previous `lines`.
+// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL means
+// that they go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
 SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
@@ -10078,7 +10092,8 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 // SPY_ERROR_BUSY (from a callback) or SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
-SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL if it is no living object of that
+                                                                  // kind
 // Whether a living object of that kind belongs to this device: the one place of that condition.
 static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
     const spyi_object *o = (const spyi_object *)object;
@@ -10130,7 +10145,7 @@ SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memo
 typedef struct spyi_archive spyi_archive;
 
 // Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
-// that fails. NULL: `error` says what is wrong with the bytes.
+// that fails. NULL, and then `error` says what is wrong with the bytes.
 SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
 // Begins a pack that is to be written.
 SPYI_FN spyi_archive *spyi_archive_begin(void);
@@ -10174,7 +10189,7 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
 // any. NULL is ignored.
 SPYI_FN void spyi_store_close(spyi_store *store);
 // A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
-// holds, or, while it is recorded, all that are put into it. NULL: out of memory; the pack is then closed.
+// holds, or, while it is recorded, all that are put into it. NULL when out of memory; the pack is then closed.
 SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
 SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL: it is no pack's, or `store` is NULL
 // Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
@@ -11276,7 +11291,8 @@ typedef struct spyi_elf_segment {
     uint64_t offset, size;
 } spyi_elf_segment;
 
-// Opens an ELF file of this machine, and gives the number of its segments. NULL: it is none, or cannot be read.
+// Opens an ELF file of this machine, and gives the number of its segments. NULL means that it is no such
+// file, or cannot be read.
 static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
     const uint16_t one = 1;
     unsigned char head[SPYI_ELF_HEADER];
@@ -11331,7 +11347,7 @@ static bool spyi_library_is_whole(const char *path) {
 }
 
 // Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
-// each padded to 4 bytes. Returns a hash of it; 0: there is none.
+// each padded to 4 bytes. Returns a hash of it; 0 if there is none.
 static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     for (size_t at = 0; size - at >= 12;) {
         uint32_t head[3];
@@ -11941,7 +11957,8 @@ struct spyi_store {
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
     spyi_atomic broken;                      // writing has failed: nothing more is written
-    spyi_archive *pack;                      // the answers are in its memory; NULL: they are in `folder`
+    spyi_archive *pack;                      // the answers are in its memory; NULL means that they are in
+                                             // `folder`
 };
 
 // >>the system
@@ -12258,7 +12275,7 @@ typedef struct spyi_store_sum {
     bool clear;  // remove all files
     int64_t now; // else remove unfinished files that are old
     uint32_t folder;
-    spyi_store_found *items; // NULL: they are not listed
+    spyi_store_found *items; // NULL means that they are not listed
     uint32_t item_count, capacity;
     bool lists;
 } spyi_store_sum;
@@ -13056,7 +13073,7 @@ typedef struct spyi_parameter {
     uint8_t stages;          // SPYI_STAGE_* that use it
     uint8_t scalar, columns; // of a texel: spy_dtype, and 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;          // elements, each with its own binding; 1: no array
+    uint16_t count;          // elements, each with its own binding; 1 means no array
     uint32_t number;         // in the space: of its first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
@@ -13069,7 +13086,7 @@ typedef struct spyi_interface {
     const spyi_parameter *parameters;
     uint32_t parameter_count;
     uint32_t group[3];   // threads of a group in x, y, z; SPIR-V code also fixes them
-    uint32_t block_size; // bytes of the parameter block; 0: none
+    uint32_t block_size; // bytes of the parameter block; 0 if there is none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
     uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
@@ -13130,7 +13147,7 @@ typedef struct spyi_profile {
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
     uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
-    uint32_t max_bindings;    // buffers of a kernel; 0: the device takes pointers only
+    uint32_t max_bindings;    // buffers of a kernel; 0 means that the device takes pointers only
     uint32_t max_uniforms;    // uniform buffers of a kernel; they also count as bindings
     uint32_t max_uniform_bytes;
     // Arrays of at least this size use structured buffers; ignored when prefers_bindings is set.
@@ -13234,16 +13251,17 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     uint64_t open; // number of the batch that is being recorded; the first is 1
     bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
-    // Nanoseconds that a wait spins before the thread sleeps; 0: it sleeps at once. (On lavapipe a wait with
-    // a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for GPUs.)
+    // Nanoseconds that a wait spins before the thread sleeps; 0 means that it sleeps at once. (On lavapipe a
+    // wait with a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for
+    // GPUs.)
     uint64_t spin_ns;
     // The driver objects belong to the program, and may be gone after the release of the device.
     bool borrowed;
     // Work now goes into a command buffer of the program, whose results cannot be waited for: an engine
     // submits such buffers when it likes, and reports which have been executed.
     bool recording;
-    // Batches from this number on may be in recordings that the engine has not reported as executed; 0: no
-    // such recording.
+    // Batches from this number on may be in recordings that the engine has not reported as executed; 0 means
+    // no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
 
@@ -13265,15 +13283,15 @@ struct spyi_backend {
 
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
-    // `compiler` is the path of the compiling library; NULL: the one that is found. `ctx` is for the log, and
-    // may be NULL.
+    // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
+    // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     // Makes a kernel of a blob, which is desc->code. destroy_kernel: no work uses the kernel any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Functions that record work (work.h), by spyi_work_number; NULL: not supported. Call spyi_record()
+    // Functions that record work (work.h), by spyi_work_number; NULL if not supported. Call spyi_record()
     // instead. Work runs in the order of its recording as far as its barriers ask for it, and joins the open
     // batch, whose number is spyi_gpu_base.open. All work of batches up to n has finished once
     // finished_submit() >= n.
@@ -13308,9 +13326,9 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
-    // Textures and samplers (image.h); NULL: the backend has none.
+    // Textures and samplers (image.h); NULL means that the backend has none.
     const struct spyi_image_functions *images;
-    // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
+    // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
     spyi_target target; // what its kernels are compiled to
 };
@@ -13383,7 +13401,7 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
-    // Handle of an image, of a view of one, or of a sampler; NULL: the visitor knows none.
+    // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
@@ -13395,8 +13413,8 @@ typedef struct spyi_work_kind {
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
     // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL: there are
-    // none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL if there
+    // are none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
@@ -13481,7 +13499,7 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // the kernel's binding_count bindings, by number
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
-    // Handle of a chunk with the three group counts (uint32_t); 0: use `groups`.
+    // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
     uint64_t indirect;
     uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;
@@ -13597,7 +13615,7 @@ static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint
 // VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
 
 // format.c
-SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL means that there is no such format
 // Returns the bytes of texels without gaps between rows.
 SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
                                   uint32_t layers);
@@ -13666,8 +13684,8 @@ typedef struct spyi_image_functions {
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
     // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
-    // DescriptorHandle<T>. NULL: the backend has none. `binding` is as a dispatch would give it. remove_handle: no
-    // later work uses the handle.
+    // DescriptorHandle<T>. NULL means that the backend has none. `binding` is as a dispatch would give it.
+    // remove_handle: no later work uses the handle.
     spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
     void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
@@ -13737,7 +13755,8 @@ typedef enum spyi_raster_stage {
     SPYI_RASTER_STAGES
 } spyi_raster_stage;
 
-// How a colour target takes what the fragment shader returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment shader returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spyi_raster_blend {
     uint8_t enabled;
     uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
@@ -13805,7 +13824,7 @@ typedef struct spyi_draw_target {
     spy_clear_color color;
     float depth;
     uint32_t stencil;
-    // Handle of a view that gets the average of the samples after the draw; 0: none.
+    // Handle of a view that gets the average of the samples after the draw; 0 if there is none.
     uint64_t resolve;
 } spyi_draw_target;
 
@@ -14583,7 +14602,7 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
 // Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
-// binding has it, whose levels and layers then count. NULL: there is none.
+// binding has it, whose levels and layers then count. NULL if there is none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
@@ -14626,7 +14645,7 @@ typedef struct spyi_null_chunk {
     uint64_t handle;
     unsigned char *data; // 256-byte aligned
     size_t size;
-    void *block; // memory from malloc(); NULL: imported
+    void *block; // memory from malloc(); NULL means that the memory is imported
     struct spyi_null_chunk *next;
 } spyi_null_chunk;
 
@@ -14730,13 +14749,13 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
     bool at_once; // `check` also executes the work, which is not logged
-    // Checks the rules of backend.h. NULL: there are none.
+    // Checks the rules of backend.h. NULL if there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: use the kind's own
-    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL: 0
-    // Fills the op, whose `work` is already the copy. NULL: nothing to fill.
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means that the kind's own is used
+    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL means 0 bytes
+    // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
-    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: the work changes no memory
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory
 } spyi_null_rule;
 
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
@@ -15106,7 +15125,7 @@ struct spyi_null_image {
     spyi_image_desc desc;
     unsigned char *data; // level by level, in each layer by layer
     size_t size;
-    uint32_t *how; // by level * layers + layer: SPYI_USE_*, 0: undefined
+    uint32_t *how; // by level * layers + layer: SPYI_USE_*; 0 means undefined
     struct spyi_null_image *next;
 };
 
@@ -16594,9 +16613,9 @@ typedef struct spyi_literals {
     uint32_t count, capacity;
 } spyi_literals;
 
-// Adds a copy of `size` bytes of `text`, unless the hash is known. false: out of memory.
+// Adds a copy of `size` bytes of `text`, unless the hash is known. false when out of memory.
 SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size);
-SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL if unknown
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 // >>data/type.h ---------------------------------------------------------------------------------------------
@@ -16661,7 +16680,7 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// Returns the table's struct with that name, these fields and this layout; NULL: there is none yet. *other:
+// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other:
 // whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
@@ -16716,8 +16735,8 @@ SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 // The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
-// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL: the name is not that of a built-in
-// type.
+// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL means that the name is not that of a
+// built-in type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
 // Bytes from one array element to the next on the device.
@@ -16766,7 +16785,7 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // function for each type of field; the same function writes the field, or reads it back.
 
 typedef struct spyi_stream {
-    spyi_text *out;    // where fields are written; NULL: fields are read
+    spyi_text *out;    // where fields are written; NULL means that fields are read
     const uint8_t *at; // next byte to read
     size_t left;
     spy_status status; // after a failure all fields read as 0, and `problem` says why
@@ -16849,7 +16868,7 @@ typedef struct spyi_type_parts {
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// Returns the built-in type of that name, else `given` if that is its name; NULL: neither.
+// Returns the built-in type of that name, else `given` if that is its name, or NULL if neither fits.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
 // >>data/texture_form.h -------------------------------------------------------------------------------------
@@ -16867,10 +16886,11 @@ typedef struct spyi_texture_form {
 // Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base`: the name
 // without namespace and arguments, or NULL to take it from `name`.
 SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out);
-// Returns the type of the texels; NULL: shaders cannot have such a texture, or the type is not concrete.
+// Returns the type of the texels; NULL means that shaders cannot have such a texture, or the type is not
+// concrete.
 SPYI_FN const spyi_type *spyi_texture_form_texel(spyi_types *types, const char *name);
-// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL: they have
-// no name for it.
+// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL means that
+// they have no name for it.
 SPYI_FN const char *spyi_format_layout(uint32_t format, uint32_t *spirv);
 // Writes the type's name with these texels, as Slang code spells it: "Texture2DArray<float4>".
 SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_type *texel, spyi_text *out);
@@ -16894,7 +16914,7 @@ struct spyi_resource {
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0: there is none.
+    // is not used again. 0 if there is none.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
@@ -16931,7 +16951,7 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0: not used yet
+    uint32_t how;                     // its last use, which its layout is for; 0 if not used yet
     uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 
@@ -16943,7 +16963,7 @@ typedef struct spyi_texture {
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels, layers and format are set. false: out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. false when out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
@@ -16975,9 +16995,9 @@ struct spyi_storage {
     // The last epoch with reads and with writes of the block, and their first and end byte from its start.
     uint64_t read_epoch, read_begin, read_end;
     uint64_t write_epoch, write_begin, write_end;
-    int32_t size_class; // free list that it returns to; -1: imported
+    int32_t size_class; // free list that it returns to; -1 means that the memory is imported
     spyi_memory memory;
-    struct spyi_slab *slab; // the slab that it was cut from; NULL: it has its chunk alone
+    struct spyi_slab *slab; // the slab that it was cut from; NULL means that it has its chunk alone
     spyi_storage *next;     // in a free list, in pool.waiting or in pool.imported
 };
 
@@ -17001,8 +17021,8 @@ typedef struct spyi_pool {
 } spyi_pool;
 
 // >>pool.c
-// Returns a block of at least `size` bytes with 0 references; NULL: `error` and *status say why. When the
-// device's memory runs out, it frees cached memory and tries once more.
+// Returns a block of at least `size` bytes with 0 references; NULL, and then `error` and *status say why.
+// When the device's memory runs out, it frees cached memory and tries once more.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
 // Takes a block back at once. The GPU may still use it: hazards order later users of the block.
@@ -17013,7 +17033,7 @@ SPYI_FN void spyi_pool_release_held(spy_device *device);
 SPYI_FN void spyi_pool_trim(spy_device *device);
 // Frees the pool; all blocks must have been given back.
 SPYI_FN void spyi_pool_destroy(spy_device *device);
-// Returns the one storage of the imported chunk's handle; NULL: out of memory.
+// Returns the one storage of the imported chunk's handle; NULL when out of memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 // >>data/texture.h ------------------------------------------------------------------------------------------
@@ -17058,16 +17078,16 @@ struct spy_texture {
     const spyi_type *type;
     const spyi_type *texel; // "float4"
     spy_shape shape;        // sizes when it is run over
-    // The views that shaders get, made when first needed; 0: not yet.
+    // The views that shaders get, made when first needed; 0 if not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
-    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    spy_tensor *grad; // all levels, one after another; one reference; NULL if there is none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
     bool has_sums;                             // it is in device.summed
     spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
-    const char *label;                         // a copy; NULL: none
+    const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
 };
 
@@ -17089,7 +17109,7 @@ struct spy_sampler {
 };
 
 // texture.c
-// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+// Returns the type of a texel in Slang code; NULL means that shaders cannot read the format.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
 
 // The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
@@ -17101,10 +17121,11 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
 // use for each level.
 #define SPYI_MOST_TEXTURE_USES 16
-// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+// Returns the view for a shader parameter; 0, and then `error` says why. `sampler`: of CUDA's texture
+// objects; else NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
-// Returns the view for a target of draws: the first level, with all layers. 0: `error` says why.
+// Returns the view for a target of draws: the first level, with all layers. 0, and then `error` says why.
 SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
 // As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
@@ -17113,10 +17134,12 @@ SPYI_FN void spyi_textures_attach(spy_device *device);
 SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
 // Frees the images without references whose work has finished.
 SPYI_FN void spyi_images_free_finished(spy_device *device);
-// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+// Returns a texture over `image`, which has one reference that the texture takes; NULL means that the error
+// has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
-// Returns the name of the nearest other format with that support (spyi_image_functions); NULL: there is none.
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL if there is
+// none.
 SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
@@ -17186,9 +17209,9 @@ struct spy_tensor {
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
-    const char *label;           // a copy of desc.label; NULL: none
+    const char *label;           // a copy of desc.label; NULL if there is none
     spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
-    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL: none
+    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
     int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
     const spyi_type *grad_type;  // of a view being made: the parent's element type
     bool grads_follow;           // of a view being made: measuring it makes views of `grads`
@@ -17212,12 +17235,13 @@ enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 // >>tensor.c
 // Takes the tensor out of device.tensors; to be called before spyi_tensor_free().
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);
-// Returns a new header with reference 1 and no storage; NULL: out of memory.
+// Returns a new header with reference 1 and no storage; NULL when out of memory.
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device);
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
 SPYI_FN void spyi_tensors_attach(spy_device *device);
 SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
-// Returns a contiguous tensor on memory of its own, which is not set; NULL: `error` and *status say why.
+// Returns a contiguous tensor on memory of its own, which is not set; NULL, and then `error` and *status say
+// why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
 // Gives back the number of the tensor's handle (handle.c), if it has one.
@@ -17231,7 +17255,8 @@ SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
 // sizes, offsets and strides then fit into 63 bits, and code that computes with them need not check for
 // overflow.
 #define SPYI_MOST_BYTES ((int64_t)1 << 60)
-// Returns the number of elements; -1: a size is negative, or there are more than SPYI_MOST_BYTES elements.
+// Returns the number of elements; -1 means that a size is negative, or there are more than SPYI_MOST_BYTES
+// elements.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape);
 // Returns whether no size is negative and the elements take at most SPYI_MOST_BYTES in host and in device
 // layout.
@@ -17241,8 +17266,8 @@ SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
 SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
                                        spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
-// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL: the error has been
-// reported under `function`.
+// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL means that the error
+// has been reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
@@ -17287,12 +17312,12 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *
 SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
 SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
                                      spyi_text *error);
-// Sets each element to one value in C's layout; NULL: to zeros.
+// Sets each element to one value in C's layout, or with `value` NULL to zeros.
 SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
 
 // >>view.c
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
-// calls spyi_tensor_measure(). NULL: the error has been reported.
+// calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 
 // >>gradient.c
@@ -17300,13 +17325,13 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 // none.
 typedef struct spyi_type_finder {
     const spyi_type *(*find)(void *object, const char *name);
-    void *object; // NULL: nothing is found
+    void *object; // NULL means that nothing is found
 } spyi_type_finder;
-// Returns the type of a value's gradient, T.Differential in Slang; NULL: it has none. `finder` finds those of
-// structs.
+// Returns the type of a value's gradient, T.Differential in Slang; NULL means that it has none. `finder`
+// finds those of structs.
 SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
                                            const spyi_type *type);
-// Gives a new tensor the gradients that its desc asks for; false: the error has been reported.
+// Gives a new tensor the gradients that its desc asks for; false means that the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
 // A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
@@ -17362,9 +17387,10 @@ struct spy_device {
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once, so that calls need not lock `types`
     spyi_pool pool;
     spyi_storage *readback;            // memory for results that the running call reads back
-    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0: none
-    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0 if there
+                                       // is none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL means that desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL means that desc.check_bounds is off
     uint32_t launch_graphs;            // number of launch graphs that plans keep
     bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
@@ -17372,7 +17398,7 @@ struct spy_device {
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
     uint64_t last_submit;      // batch of the last work whose uses were noted
-    uint64_t untracked_epoch;  // epoch of the last work that may have written anywhere; 0: none
+    uint64_t untracked_epoch; // epoch of the last work that may have written anywhere; 0 if there is none
     uint64_t untracked_submit; // batch of that work: reading back waits for it
     uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
     spy_tensor *tensors;       // list of the living tensors
@@ -17387,7 +17413,7 @@ struct spy_device {
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
     spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
-    spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
+    spy_function *finish_sums;          // adds them to gradients; NULL if not loaded yet
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -17403,7 +17429,8 @@ struct spy_device {
     uint32_t pack_arch_count;
     bool offline;
     spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
-    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
+    char *record_path;           // where the pack is written when the device is released; NULL means that no
+                                 // pack is written
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
     const spyi_module_table *modules_of; // module/
@@ -17415,12 +17442,12 @@ struct spy_device {
     spy_reload_hook reload;
     uint64_t reload_looked_ns;                 // time of the last look at the modules' files
     bool reload_looking;                       // some modules are still to be reloaded
-    struct spyi_reload_job *reload_job;        // the reload in progress; NULL: none
+    struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
     struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
-    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
+    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
     struct spy_fusion *fusions;                  // fuse/
@@ -17485,7 +17512,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // functions of a device that b
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind);
 
 // >>packed.c
-// Returns a packed copy of `arg` with one reference; NULL: *problem says why.
+// Returns a packed copy of `arg` with one reference; NULL, and then *problem says why.
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 
 // >>data/gpu_print.h ----------------------------------------------------------------------------------------
@@ -17528,8 +17555,8 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 // nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// Returns an argument's number in the record, from 1; 0: indices are not checked, or memory ran out. Threads:
-// any.
+// Returns an argument's number in the record, from 1; 0 means that indices are not checked, or memory ran
+// out. Threads: any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
 // To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
 // index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
@@ -18435,7 +18462,8 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// Converts numbers of a common pair of dtypes; false: it is another pair. *done: whether all numbers fit.
+// Converts numbers of a common pair of dtypes; false means that it is another pair. *done: whether all
+// numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
     if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
@@ -18963,7 +18991,7 @@ SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count) {
 }
 
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0: NULL
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0 stands for NULL
     spyi_stream_u32(r, &size);
     if (r->out) {
         if (size) spyi_stream_raw(r, *v, size);
@@ -19155,7 +19183,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
 }
 
 SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type) {
-    uint32_t number = 0; // the first type is 1; 0: NULL
+    uint32_t number = 0; // the first type is 1; 0 stands for NULL
     if (r->out && *type) {
         while (number < r->type_count && r->types[number] != *type) number++;
         number = number < r->type_count ? number + 1 : SPYI_STREAM_NEW_TYPE;
@@ -19512,7 +19540,7 @@ spy_arg spy_arg_any(const char *name) {
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // copy of the host values; NULL: none
+    void *data;         // copy of the host values; NULL if there is none
     spy_packed *fields; // those of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
@@ -20666,7 +20694,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 }
 
 // Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
-// false: the error has been reported.
+// false means that the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;
@@ -20776,7 +20804,7 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Reads or writes elements range[0] .. range[0] + range[1]; NULL: all elements.
+// Reads or writes elements range[0] .. range[0] + range[1]; NULL means all elements.
 static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
                                        void *data, size_t size_bytes, bool upload) {
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
@@ -21607,7 +21635,7 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
-// Returns the image's view of that part, which is made if there is none; 0: `error` says why.
+// Returns the image's view of that part, which is made if there is none; 0, and then `error` says why.
 static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
                                 const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
     spyi_shader_view *view = image->views;
@@ -22099,7 +22127,7 @@ static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint
     return false;
 }
 
-// Makes a box of the image from a region of the texture; NULL: all of level 0.
+// Makes a box of the image from a region of the texture; NULL means all of level 0.
 static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region *region, spyi_image_box *box,
                                   spyi_text *error) {
     const spyi_image_view_desc *part = &t->part;
@@ -22962,7 +22990,8 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     return status;
 }
 
-// Sets every scalar of one element in C's layout to `value`; false: the value does not fit into one of them.
+// Sets every scalar of one element in C's layout to `value`; false means that the value does not fit into one
+// of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
@@ -23419,8 +23448,8 @@ static bool spyi_index_is_at(const spy_index *item) {
     return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
 }
 
-// Checks the items against the tensor: their number, indices and steps, and the view's rank. false: the error
-// has been reported.
+// Checks the items against the tensor: their number, indices and steps, and the view's rank. false means that
+// the error has been reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     const spy_shape *shape = &tensor->shape;
@@ -23683,7 +23712,8 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
     return false;
 }
 
-// Returns the element type for a gradient that desc.with_grad asks for; NULL: the error has been reported.
+// Returns the element type for a gradient that desc.with_grad asks for; NULL means that the error has been
+// reported.
 static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
                                            const char *function) {
     spy_device *device = tensor->object.device;
@@ -23824,7 +23854,7 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
 }
 
 // Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
-// gradient. NULL: neither the view nor the gradient has this element type, or memory ran out.
+// gradient. NULL means that neither the view nor the gradient has this element type, or that memory ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
@@ -23938,7 +23968,7 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 
 // >>reshape
 
-// Replaces a size of -1 in *shape by the one that fits; false: the error has been reported.
+// Replaces a size of -1 in *shape by the one that fits; false means that the error has been reported.
 static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     spy_shape known = *shape;
@@ -23972,7 +24002,7 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
 // Computes strides that walk the tensor's elements in their order under another shape. Groups of dimensions
 // with equal products are matched from the first on; within a group the tensor's dimensions must be
 // contiguous with each other. Returns the tensor's first dimension that is not contiguous with the next one;
-// -1: there is none.
+// -1 if there is none.
 // Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
 static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
     uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions of sizes other than 1
@@ -24035,7 +24065,7 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 // >>other element types
 
 // Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
-// whose stride cannot be converted; -1: there is none.
+// whose stride cannot be converted; -1 if there is none.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -24120,7 +24150,7 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // type of the first scalar; NULL: none yet
+    const spyi_type *scalar; // type of the first scalar; NULL means none yet
     spyi_text first;         // path of the first scalar
     spyi_text path;
     size_t next;   // device offset at which the next scalar must lie, bytes
@@ -24162,8 +24192,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL: `why` says
-// why not.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL, and then
+// `why` says why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {
@@ -24454,7 +24484,7 @@ static int64_t spyi_type_length(const spyi_type *type) {
                                             : (int64_t)type->columns;
 }
 
-// Returns the number of dimensions left at a spot; 0: it is a scalar or a struct.
+// Returns the number of dimensions left at a spot; 0 means that it is a scalar or a struct.
 static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
     uint32_t rank = p->tensor->shape.rank - s->dim;
     for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
@@ -24754,8 +24784,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0: none. *part: their type; in C's layout they follow each
-// other.
+// Returns the number of parts that [i] can select, 0 if there is none. *part: their type; in C's layout they
+// follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -24763,8 +24793,8 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false: there is
-// none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false if there
+// is none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -24819,7 +24849,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// Moves the cursor to part `index`; false: `what` and *status say why not.
+// Moves the cursor to part `index`; false, and then `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -24854,7 +24884,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// Moves the cursor to the field or component of that name; false: `what` and *status say why not.
+// Moves the cursor to the field or component of that name; false, and then `what` and *status say why not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -24888,8 +24918,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     return false;
 }
 
-// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL: the
-// step failed.
+// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL means
+// that the step failed.
 static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
                                   spy_status *status) {
     *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -24988,7 +25018,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     return true;
 }
 
-// Copies or checks all scalars of a place; false: w->stop does not fit.
+// Copies or checks all scalars of a place; false means that w->stop does not fit.
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
@@ -25109,7 +25139,7 @@ SPYI_FN void spyi_cursors_attach(spy_device *device) {
     device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
 }
 
-// Returns a new range with zeroed data, linked to its device and tensor; NULL: out of memory.
+// Returns a new range with zeroed data, linked to its device and tensor; NULL when out of memory.
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
@@ -25563,8 +25593,8 @@ static void spyi_build_join(spyi_build *b) {
     b->started = false;
 }
 
-// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL:
-// there is none.
+// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL
+// if there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;
@@ -25576,7 +25606,7 @@ static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted
     return found;
 }
 
-// Waits for the build; false: the caller is to leave, and the build is now in builds->left.
+// Waits for the build; false means that the caller is to leave, and the build is now in builds->left.
 static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     spyi_builds *builds = &b->device->builds;
     spyi_mutex_lock(&builds->lock);
@@ -25694,7 +25724,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Finds value number `index` (from 0) of a record; false: there is none.
+// Finds value number `index` (from 0) of a record; false if there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -25724,16 +25754,16 @@ static bool spyi_message_is_float(uint32_t dtype) {
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
-    char fill, align, sign, type; // 0: not given
+    char fill, align, sign, type; // 0 if not given
     bool alternate;
-    int width, precision; // -1: not given
+    int width, precision; // -1 if not given
 } spyi_message_spec;
 
 static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// Reads a number of at most three digits, 0 without digits; -1: it is longer.
+// Reads a number of at most three digits, 0 without digits; -1 means that it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -25895,7 +25925,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
 
 // >>fields and records
 
-// Returns what the format needs instead of the value that it got; NULL: they fit.
+// Returns what the format needs instead of the value that it got; NULL means that they fit.
 static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
     bool integers = spec->type && strchr("bdoxX", spec->type),
          reals = spec->type && strchr("eEfFgG%", spec->type);
@@ -26278,8 +26308,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device) {
     device->bounds = NULL;
 }
 
-// Returns the number (from 1) of an argument, which is added if new; 0: out of memory. The caller holds the
-// lock.
+// Returns the number (from 1) of an argument, which is added if new; 0 when out of memory. The caller holds
+// the lock.
 static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
@@ -26484,7 +26514,7 @@ static const char *spyi_saved_dtype(const spyi_type *type) {
     return NULL;
 }
 
-// Returns the tensor of an argument; NULL: *status and `error` say what it is instead.
+// Returns the tensor of an argument; NULL, and then *status and `error` say what it is instead.
 static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *args, size_t index,
                                      spy_status *status, spyi_text *error) {
     const spy_arg *arg = &args->items[index];
@@ -26580,7 +26610,8 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false: it is not there.
+// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
+// that it is not there.
 
 typedef struct spyi_json {
     const char *at, *end;
@@ -26960,7 +26991,7 @@ typedef struct spyi_compiler_desc {
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
     bool print; // true: print() of the module slangpy_print records; false: it does nothing
-    // Tensors check their indices and record bad ones at this device address. 0: no check.
+    // Tensors check their indices and record bad ones at this device address. 0 means that they do not.
     uint64_t bounds_record;
     spy_file_hook files;
 } spyi_compiler_desc;
@@ -26986,11 +27017,11 @@ SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *ou
 // >>units
 typedef struct spyi_unit_desc {
     const char *path;        // path of the module's file, or NULL
-    const char *source;      // the module's text; NULL: it is read from `path`
-    size_t source_size;      // bytes of `source`; 0: `source` ends with a NUL
+    const char *source;      // the module's text; NULL means that it is read from `path`
+    size_t source_size;      // bytes of `source`; 0 means that `source` ends with a NUL
     const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
-    const char *name; // the name to import the module by; NULL: taken from `path`, else "module"
+    const char *name; // the name to import the module by; NULL means taken from `path`, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -27001,7 +27032,7 @@ typedef struct spyi_unit_desc {
     size_t conformance_count;
     bool trusted; // true: precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
-    const char *appended; // further text behind the module's own; NULL: none
+    const char *appended; // further text behind the module's own; NULL if there is none
 } spyi_unit_desc;
 
 // Loads and checks a module. Failures: SPY_ERROR_COMPILE, and `error` gets the compiler's messages with file
@@ -27116,12 +27147,12 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
 typedef struct spyi_declarations spyi_declarations;
-// Lists all declarations of the unit's module. NULL: out of memory.
+// Lists all declarations of the unit's module. NULL when out of memory.
 SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
 SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
 SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
-// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL:
-// out of memory.
+// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL
+// when out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
@@ -27130,7 +27161,7 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 
 typedef struct spyi_entry {
     uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0: compute
-    uint32_t threads[3]; // [numthreads]; 0: the function has none and is no entry point
+    uint32_t threads[3]; // [numthreads]; 0 means that the function has none and is no entry point
     bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // byte of each parameter in the block, known after compiling
@@ -27160,7 +27191,7 @@ typedef struct spyi_varying {
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location;     // the first of them; a matrix takes one for each row
-    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
+    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX means the result
     bool field;            // it is a field of that parameter or of the result
     char *path;            // and then its place in it: ".light.color"; "": none
     bool no_diff;          // the field says so
@@ -27217,7 +27248,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1: not used.
+    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1 if not used.
     uint32_t offset; // DATA: byte offset in its uniform buffer
     bool parameter;  // it belongs to the generated kernel, not to the user's modules
     // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
@@ -27244,8 +27275,8 @@ typedef struct spyi_inputs {
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
 SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether an input is an unsized array
 // Returns the global shader parameters of the unit and of all modules that it imports and links: paths and
-// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL:
-// reflection failed.
+// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL means
+// that reflection failed.
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
@@ -27282,7 +27313,7 @@ SPYI_FN void spyi_code_free(spyi_code *code);
 // Returns the SPY_FEATURE_* that SPIR-V code declares to need.
 SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
-// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
+// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0 if there is none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
                                           spyi_text *error);
 
@@ -27563,7 +27594,7 @@ struct spyi_sl_session_table {
     // The fourth argument receives the conformance, which is a component.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
                                                          spyi_sl_type *interface_type, spyi_sl_component **,
-                                                         spyi_sl_int id, // -1: Slang chooses the id
+                                                         spyi_sl_int id, // -1 means that Slang chooses the id
                                                          spyi_sl_blob **diagnostics);
     // Modules belong to their session and are never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
@@ -27752,8 +27783,8 @@ typedef struct spyi_sl_library {
 // `path` and `places` are desc.slang_library and desc.slang_paths.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                                    const spyi_sl_library **library, spyi_text *error);
-// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0: none is known
-// by its path, since only the system's own search may find one.
+// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0 means that
+// none is known by its path, since only the system's own search may find one.
 SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count, spyi_text *found);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -27813,7 +27844,7 @@ typedef struct spyi_sl_sources {
 } spyi_sl_sources;
 // Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
 // generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
-// source line and a mark at the column; NULL: no source lines.
+// source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 
@@ -27841,7 +27872,7 @@ typedef struct spyi_sl_source_files {
     spyi_sl_files object;
     spyi_compiler *compiler;
     spyi_sl_session *session;
-    spyi_sl_loading *loading; // NULL: no unit is being loaded
+    spyi_sl_loading *loading; // NULL means that no unit is being loaded
     bool refused;             // libslang asked for a file while no unit was being loaded
 } spyi_sl_source_files;
 
@@ -27860,7 +27891,7 @@ struct spyi_sl_live {
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
     size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
-    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means not looked up yet
     uint32_t by_id_count;
     spyi_sl_known *known; // a hash table with open addressing
     uint32_t known_count, known_capacity;
@@ -27894,7 +27925,8 @@ struct spyi_compiler {
     // 100 ms.
     spyi_sl_stored *embedded_stored;
     uint64_t embedded_hash;         // of the embedded modules' text
-    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL: there are none
+    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
+                                    // none
     bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
     spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
@@ -27907,7 +27939,7 @@ struct spyi_compiler {
 // A file that a unit read or looked for. A changed stamp means that the unit has changed.
 typedef struct spyi_sl_watched {
     char *path;
-    uint64_t stamp; // the file's stamp before it was read; 0: no such file
+    uint64_t stamp; // the file's stamp before it was read; 0 means that there is no such file
 } spyi_sl_watched;
 
 struct spyi_unit {
@@ -27915,8 +27947,8 @@ struct spyi_unit {
     uint32_t serial;        // unique in the compiler
     spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
-    char *given_name, *given_path; // copies from the desc; NULL: not given
-    char *appended;                // text behind the module's own; NULL: none
+    char *given_name, *given_path; // copies from the desc; NULL if not given
+    char *appended;                // text behind the module's own; NULL if there is none
     spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
@@ -27940,7 +27972,8 @@ struct spyi_unit {
     bool cuda_kernels_asked;
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
-    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL: nothing yet
+    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL means that nothing has
+                                   // been read yet
     char **imports;                // names of the module_count modules
     size_t module_count;           // number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
@@ -27948,7 +27981,7 @@ struct spyi_unit {
     // Names the unit in questions of memo.h: equal for units of equal text, imports and options. Empty: its answers
     // are not kept on disk.
     spyi_text identity;
-    spyi_sl_live *live; // NULL: its answers have come from disk so far
+    spyi_sl_live *live; // NULL means that its answers have come from disk so far
 };
 
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
@@ -27966,14 +27999,16 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
-// a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
+// a lost worker. `kib`: KiB that the coming query will leave in it. NULL means that the session is lost, and
+// that no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
-// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL: the text does not compile.
+// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL means that the text does not
+// compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
 // Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
-// NULL: `messages` says why.
+// NULL, and then `messages` says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
@@ -28059,7 +28094,8 @@ SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL: the unit's modules do not know it
+                                      const spyi_type *type); // NULL means that the unit's modules do not
+                                                              // know it
 // Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
@@ -28090,11 +28126,12 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // The binding of one shader parameter, as Slang numbers it.
 typedef struct spyi_sl_binding {
-    // UINT32_MAX: none. With rules->by_address: set 0, and `binding` is the uniform buffer's number.
+    // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
+    // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0: the parameter is not in a uniform buffer.
+    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
+    // Of a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
     uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
@@ -28156,7 +28193,7 @@ SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 //     spyi_memo_end(&m);
 
 typedef struct spyi_memo {
-    spyi_unit *unit; // NULL: the unit has no memory
+    spyi_unit *unit; // NULL means that the unit has no memory
     spyi_text question;
 } spyi_memo;
 
@@ -28185,8 +28222,8 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
 // Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
 SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
-// Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
-// their files unchanged.
+// Opens the session of a unit that has had its answers from disk. NULL means that its modules are neither on disk
+// any more nor their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
 // Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
 SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);
@@ -28223,7 +28260,7 @@ typedef struct spyi_code_faults {
 
 struct spyi_code_target {
     int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
-    const char *profile; // Slang's profile of the target; NULL: the target has none
+    const char *profile; // Slang's profile of the target; NULL means that the target has none
     // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
     spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
@@ -28618,7 +28655,7 @@ typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field detail; // text of the first span at the primary line's location
     bool open;                    // the primary line is not yet written
     const char *hidden;
-    const spyi_sl_sources *sources; // NULL: no source lines are quoted
+    const spyi_sl_sources *sources; // NULL means that no source lines are quoted
     spyi_text path, file;           // path and text of the file that was read last
     spyi_text *out;
 } spyi_diagnostic_state;
@@ -28965,7 +29002,7 @@ struct spyi_sl_worker {
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
-    spyi_sl_task *task;     // NULL: no task
+    spyi_sl_task *task;     // NULL means no task
     bool started, ending, ended;
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks
@@ -29903,11 +29940,11 @@ enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_name
 // What one text and the files that it includes name.
 typedef struct spyi_named {
     spyi_compiler *compiler;
-    spyi_sl_loading *loading; // NULL: included files are not looked at
+    spyi_sl_loading *loading; // NULL means that included files are not looked at
     uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
     uint32_t imported;        // modules that the text imports by itself
     bool imports_slangpy, exported, rewrites;
-    const char *behind; // where imports are written; NULL: nowhere
+    const char *behind; // where imports are written; NULL means nowhere
 } spyi_named;
 
 static bool spyi_word_is(const char *word, const char *end, const char *other) {
@@ -30935,7 +30972,8 @@ SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
     return good;
 }
 
-// Opens the unit from its text, as a first load does. NULL: the text is not the one that the answers are about.
+// Opens the unit from its text, as a first load does. NULL means that the text is not the one that the
+// answers are about.
 static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
     spyi_sl_loading loading;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };
@@ -31448,7 +31486,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 
 // Units: creates them from a module's text or file, and loads, reloads and releases them.
 
-// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL: out of
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL when out of
 // memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };
@@ -32090,8 +32128,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
 }
 
 // Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
-// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0: the size is generic
-// ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0 means that the size is
+// generic ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -32206,7 +32244,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
 
 typedef struct spyi_sl_finding {
     const char *name;
-    const spyi_type *type; // NULL: not found
+    const spyi_type *type; // NULL if not found
 } spyi_sl_finding;
 
 static void spyi_sl_ask_constant(spyi_unit *unit, spyi_sl_live *live, void *context) {
@@ -32937,7 +32975,7 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
 // What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
 
 typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are hashes
-    uint64_t *keys;          // 0: a free slot
+    uint64_t *keys;          // 0 means a free slot
     uint32_t *values;
     uint32_t count, capacity;
 } spyi_ir_map;
@@ -32950,10 +32988,10 @@ typedef struct spyi_ir_call {
 
 typedef struct spyi_ir_function {
     uint64_t link; // hash of the name that is the same in all modules
-    char *name;    // NULL: no name is known
+    char *name;    // NULL means that no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
-    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0: none
+    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0 if there is none
 } spyi_ir_function;
 
 // One entry of a witness table: the function that implements method `key`.
@@ -32969,7 +33007,8 @@ struct spyi_sl_nested {
     uint64_t root;
 };
 
-SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key); // NULL: the key is not in the map
+// NULL means that the key is not in the map
+SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
 SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);
 SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link);
@@ -33027,7 +33066,7 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// Appends an element, all zero, to a growing array. NULL: out of memory.
+// Appends an element, all zero, to a growing array. NULL when out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
     if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
@@ -33128,7 +33167,8 @@ static spyi_ir_local *spyi_ir_local_of(const spyi_ir_text *t, spyi_ir_slice id) 
     return index ? &t->locals[*index] : NULL;
 }
 
-// Returns the link of the function, generic or key that an expression leads to; 0: it leads to none.
+// Returns the link of the function, generic or key that an expression leads to; 0 means that it leads to
+// none.
 static uint64_t spyi_ir_reduce(const spyi_ir_text *t, spyi_ir_slice s, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_begins(s, "specialize(")) {
@@ -33149,7 +33189,8 @@ static bool spyi_ir_is_made_of(spyi_ir_slice s) {
            spyi_ir_begins(s, "BackwardDiffIntermediateContextType(");
 }
 
-// Returns the link of the function whose body a derivative is made from; 0: the user wrote the derivative.
+// Returns the link of the function whose body a derivative is made from; 0 means that the user wrote the
+// derivative.
 static uint64_t spyi_ir_body(const spyi_ir_text *t, spyi_ir_slice derivative, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_is_made_of(derivative)) return spyi_ir_reduce(t, spyi_ir_inside(derivative), 0);
@@ -33405,7 +33446,7 @@ typedef struct spyi_ir_search {
     const spyi_sl_nested *parts[2]; // of the kernel's module and of the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // names of the call without a derivative; NULL: none found
+    const char *caller, *callee; // names of the call without a derivative; NULL means none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
@@ -33647,8 +33688,8 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-// Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
-// not link.
+// Links an entry point of the unit's module with the modules that the unit links. NULL means that it links none,
+// or they do not link.
 static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
@@ -33849,7 +33890,8 @@ typedef struct spyi_sl_stage_question {
     bool good;
 } spyi_sl_stage_question;
 
-// Returns the stage that the module itself declares the function for, by [shader(...)]; 0: for none.
+// Returns the stage that the module itself declares the function for, by [shader(...)]; 0 means that it
+// declares it for none.
 static uint32_t spyi_sl_declared_stage(const spyi_sl_live *live, const spyi_sl_library *lib,
                                        const char *name) {
     uint32_t stage = 0;
@@ -34033,7 +34075,7 @@ struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
     bool failed;           // memory ran out: the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL: none yet
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means none yet
     const spyi_type **types; // these types
     uint32_t by_id_count;
 };
@@ -35068,7 +35110,7 @@ static void spyi_sl_size_fields(spyi_stream *r, size_t *size) {
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info);
 
 static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_type_info **info) {
-    uint32_t number = 0; // the first is 1; 0: NULL
+    uint32_t number = 0; // the first is 1; 0 stands for NULL
     if (r->out && *info)
         for (number = 1; number <= tree->info_count && tree->infos[number - 1] != *info;) number++;
     spyi_stream_u32(r, &number);
@@ -35647,7 +35689,7 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-// inputs.c: appends an input and its binding, and returns the binding. NULL: out of memory.
+// inputs.c: appends an input and its binding, and returns the binding. NULL when out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
 // With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
@@ -35788,7 +35830,8 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL: out of memory.
+// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL when out of
+// memory.
 static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
     spyi_global_lock();
     if (!spyi_atomic_load(&unit->inputs_asked)) {
@@ -36132,8 +36175,8 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX: it has no such decoration
-    uint32_t storage;      // of a variable: its storage class; UINT32_MAX: the id is no variable
+    uint32_t set, binding; // UINT32_MAX means that it has no such decoration
+    uint32_t storage;      // of a variable: its storage class; UINT32_MAX means that the id is no variable
     uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
     uint32_t value;        // of a constant
     uint32_t number;       // the new binding
@@ -36283,7 +36326,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
     return false;
 }
 
-// Returns the variable that the code has for a binding; 0: the code does not use it.
+// Returns the variable that the code has for a binding; 0 means that the code does not use it.
 static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
     for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
         if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
@@ -36293,7 +36336,8 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
 
 // >>typed buffers
 
-// Returns the instruction of the image type of a variable or of an array's elements; NULL: it has none.
+// Returns the instruction of the image type of a variable or of an array's elements; NULL means that it has
+// none.
 static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
     const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
     if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
@@ -36303,7 +36347,7 @@ static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
 // Word numbers in OpTypeImage, and the value of SAMPLED for a storage image.
 enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 
-// Returns SPIR-V's image format for texels of a type; 0: there is none.
+// Returns SPIR-V's image format for texels of a type; 0 if there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // for one, two and four columns
@@ -36685,7 +36729,8 @@ static uint32_t spyi_code_equal_image(const spyi_code_scan *s, const uint32_t *i
     return 0;
 }
 
-// Returns the number of the format that all variables of this image type have; 0: they have several.
+// Returns the number of the format that all variables of this image type have; 0 means that they have
+// several.
 static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image, const uint8_t *formats,
                                         uint32_t count) {
     uint32_t common = 0, number = 0;
@@ -36820,7 +36865,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// Returns the type of the part of `type` at `index`; 0: not known.
+// Returns the type of the part of `type` at `index`; 0 if not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -36830,7 +36875,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Returns the word of the instruction that first sets a loop's counter; 0: not known.
+// Returns the word of the instruction that first sets a loop's counter; 0 if not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -36844,7 +36889,7 @@ typedef struct spyi_saved_found {
     bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// Returns the type of the variable at a chain's start; 0: not known.
+// Returns the type of the variable at a chain's start; 0 if not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
@@ -37054,11 +37099,11 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;    // word of the instruction that defines it; 0: no instruction that matters here
+    uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
     uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
     uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
     uint32_t label; // of a block of the current function: its number, from 1 on
-    // Of a variable: the block that set it to zero and since then only stored elements; 0: none.
+    // Of a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
     uint32_t stores;              // number of elements stored in `block`
@@ -37129,8 +37174,8 @@ static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
     return type < c->bound && c->ids[type].context;
 }
 
-// Returns the byte in `state` of what a pointer points into; NULL: it is not memory of the current function,
-// or never depends on gradients.
+// Returns the byte in `state` of what a pointer points into; NULL means that it is not memory of the current
+// function, or never depends on gradients.
 static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     uint32_t root = id < c->bound ? c->ids[id].root : 0;
     return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
@@ -37276,7 +37321,8 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
     c->out_count += count;
 }
 
-// Writes instructions that add two values, and returns the sum's id; 0: values of this type cannot be added.
+// Writes instructions that add two values, and returns the sum's id; 0 means that values of this type cannot
+// be added.
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
@@ -37435,7 +37481,7 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0: no definition
+    uint32_t at;     // word of its definition; 0 means no definition
     uint32_t uses;   // number of words in functions that equal the id, without its definition
     bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
     bool escapes;    // of a variable: used otherwise than to load or store all of it
@@ -37466,7 +37512,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// Returns the operation that defines `id`; 0: unknown.
+// Returns the operation that defines `id`; 0 if unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -37526,7 +37572,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     return true;
 }
 
-// Returns the type that is added: a float or a vector of floats; 0: another type.
+// Returns the type that is added: a float or a vector of floats; 0 means another type.
 static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_type) {
     uint32_t type = spyi_sparse_defined(c, pointer_type) == SPYI_OP_TYPE_POINTER
                         ? spyi_sparse_word(c, pointer_type, 3)
@@ -38196,7 +38242,7 @@ bool spyi_code_order_saved_text(char *body) {
 // = ...;
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL: a free slot of the hash table
+    const char *at; // in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
     uint32_t block, loose, stores; // as in spyi_addition_id
     bool zero;                     // it was assigned a gradient's zero
@@ -38247,7 +38293,8 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// Returns the entry of a name. A new name gets one when `add` is true. NULL: no entry, or the table is full.
+// Returns the entry of a name. A new name gets one when `add` is true. NULL means that there is no entry, or
+// that the table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
     uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
@@ -38290,8 +38337,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL: none. *whole: it assigns to the
-// variable itself, not to an element.
+// Returns the variable that a statement assigns to or declares; NULL if there is none. *whole: it assigns to
+// the variable itself, not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -39217,7 +39264,7 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh;  // the new code of the reload in progress
-    spyi_fused *fused; // NULL: the module is a user's
+    spyi_fused *fused; // NULL means that the module is a user's
     uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
@@ -39226,10 +39273,10 @@ struct spy_module {
 
 // What spy_declare() has set for one parameter.
 typedef struct spyi_declaration {
-    const char *name;  // NULL: by position
+    const char *name;  // NULL means that the argument is given by position
     uint32_t position; // among the arguments without a name
-    const char *type;  // as in spy_arg; NULL: none
-    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    const char *type;  // as in spy_arg; NULL if there is none
+    uint8_t map_count; // as spy_arg._map_count; 0 means no mapping
     int8_t map[SPY_MAX_RANK];
 } spyi_declaration;
 
@@ -39291,18 +39338,19 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 // Releases the unit now or later, without waiting.
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit);
-SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // now; NULL: an empty list
+// now; NULL means that the list is empty
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped);
 
 // >>module.c
 SPYI_FN void spyi_modules_attach(spy_device *device);
 SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
-// Returns the compiler of a new device; NULL: out of memory. `bounds_record`: the device address of the
+// Returns the compiler of a new device; NULL when out of memory. `bounds_record`: the device address of the
 // record in which kernels note bad indices, or 0.
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
 // Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
-// Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
+// Leaves the device meanwhile. Released by the caller; NULL, and then `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
 // Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
@@ -39311,19 +39359,19 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
                                     spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
-// Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
+// Returns a type by its name in the module; NULL if there is none. Leaves the device meanwhile, since it may
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
 
 // Returns the module's function with this name and these declarations (NULL: none), which it takes over when
-// it makes the function. NULL: the error has been reported under `function`.
+// it makes the function. NULL means that the error has been reported under `function`.
 SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
                                        const char *function);
 
 // >>declared.c
 // Returns what is declared for the argument of this name, or with none for that of this position among those
-// without a name; NULL: nothing.
+// without a name, or NULL if nothing is.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
@@ -39735,7 +39783,7 @@ static spy_function *spyi_known_function(const spy_module *module, const char *n
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
-// thread. NULL: the error has been reported under `function`.
+// thread. NULL means that the error has been reported under `function`.
 static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
                                            const char *function) {
     spy_device *device = module->object.device;
@@ -40114,8 +40162,8 @@ void spyi_reflection_free(spyi_reflection *reflection) {
     }
 }
 
-// Returns the declarations of the module's current unit; NULL: the error has been reported. Called inside the
-// device.
+// Returns the declarations of the module's current unit; NULL means that the error has been reported. Called
+// inside the device.
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
@@ -40234,8 +40282,8 @@ const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) 
 
 // >>types by name
 
-// Finds a type by name and returns its description; NULL: the error has been reported. Called inside the
-// device.
+// Finds a type by name and returns its description; NULL means that the error has been reported. Called
+// inside the device.
 static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
                                               const spyi_type **type) {
     spyi_context *ctx = &module->object.device->ctx;
@@ -40340,7 +40388,7 @@ struct spyi_reload_job {
     spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL: what it was made of
+    char *source; // the root's new text; NULL means the text that it was made of
     bool compiled;
     spy_status status;
     size_t failed; // index of the part that failed
@@ -40352,7 +40400,7 @@ struct spyi_reload_job {
     spyi_atomic finished;
 };
 
-// Adds a reference; false: another thread has just released the last one.
+// Adds a reference; false means that another thread has just released the last one.
 static bool spyi_reload_hold(spy_module *module) {
     spyi_atomic *references = &module->object.references;
     for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
@@ -40504,8 +40552,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false:
-// out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false
+// when out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -40522,7 +40570,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     return true;
 }
 
-// Returns a job for `root` and all modules that depend on it; NULL: out of memory.
+// Returns a job for `root` and all modules that depend on it; NULL when out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
     spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;
@@ -40793,7 +40841,7 @@ typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
     const spy_arg *arg; // has the data; NULL in the copies that compile threads use
-    const char *name;   // NULL: given by position
+    const char *name;   // NULL means given by position
     uint8_t kind;       // spy_arg_kind
     uint8_t direction;  // spy_direction
     uint8_t rank;       // of tensors, host arrays and custom values
@@ -40801,7 +40849,8 @@ typedef struct spyi_value {
     bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
-    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0: none
+    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
+                          // none
     uint32_t child_count; // of a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.
@@ -40817,7 +40866,7 @@ typedef struct spyi_value {
     // use.
     spyi_object *held[2];
     // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
-    // arguments; 0: none.
+    // arguments; 0 if there is none.
     uint32_t grads[2];
 } spyi_value;
 
@@ -40858,7 +40907,7 @@ typedef struct spyi_leaf {
     uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
     uint32_t consumed;         // number of trailing dimensions, which are part of one value
-    // The sizes that the trailing dimensions must have; -1: any size.
+    // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
     uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
@@ -40869,10 +40918,12 @@ typedef struct spyi_leaf {
     bool binds;            // it is bound to a parameter of the entry point
     uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
     const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
-    uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
+    uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
+                   // checked
     spyi_role role;
     uint32_t value_leaf; // of a gradient: index of the leaf of its value
-    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
+    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0 if there is
+                         // none
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
     bool exact;          // a texture with gradients: the kernel adds to its exact sums
     bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
@@ -40967,24 +41018,25 @@ typedef struct spyi_kind_build {
     // Returns whether the value fits leaf->type, and fills the leaf. The dimensions that it does not consume
     // are run over.
     bool (*bind)(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf);
-    // Completes the leaf when the call's rank is known. NULL: the leaf does not depend on the rank.
+    // Completes the leaf when the call's rank is known. NULL means that the leaf does not depend on the rank.
     void (*settle)(const spyi_value *value, uint32_t rank, spyi_leaf *leaf);
     // Writes the Slang type of the leaf's field in the parameter block.
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
-    // Writes the value for one element as an expression of leaf->type. NULL: emit loads it from memory.
+    // Writes the value for one element as an expression of leaf->type. NULL means that emit loads it from
+    // memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
     // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
     // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
     // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
     // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
-    // interface: "RWTensor<float, 2>". NULL: the parameter's own type is used.
+    // interface: "RWTensor<float, 2>". NULL means that the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
-    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this
-    // one.
+    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL means
+    // this kind.
     const spyi_value_kind *(*choose)(const spyi_type *type);
     // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
-    // element. NULL: outputs lie in memory.
+    // element. NULL means that outputs lie in memory.
     void (*store)(const spyi_leaf *leaf, const spyi_place_text *at, const char *value, spyi_text *out);
 } spyi_kind_build;
 
@@ -41000,10 +41052,11 @@ typedef struct spyi_made {
 typedef struct spyi_kind_memory {
     // Makes the memory and uploads the argument's value if it is an input.
     spy_status (*make)(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made, spyi_text *error);
-    // Copies an output to host memory after the call. NULL: the output stays on the device.
+    // Copies an output to host memory after the call. NULL means that the output stays on the device.
     spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
                          spyi_text *error);
-    // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
+    // Returns the host memory that receives an output, and its bytes in *size. NULL means the same as for
+    // `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
@@ -41012,7 +41065,7 @@ typedef struct spyi_kind_memory {
 // The functions of a kind whose arguments are resources that are no memory: textures, samplers.
 typedef struct spyi_kind_resource {
     // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
-    // 0: none. They are checked before `describe`, which finds them in value->held.
+    // 0 if there is none. They are checked before `describe`, which finds them in value->held.
     uint32_t objects[2];
     // Fills the binding of the value. `pack` with a NULL field has accepted the value.
     bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
@@ -41028,24 +41081,25 @@ typedef struct spyi_kind_run {
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
     // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
-    // the data are wrong, with the reason in *problem. NULL: there is nothing to check.
+    // the data are wrong, with the reason in *problem. NULL if there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
     // field. Returns false when the value does not fit, with the reason in `error`.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
-    // Returns whether this value can replace that of a recorded call. NULL: it never can.
+    // Returns whether this value can replace that of a recorded call. NULL means that it never can.
     bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
-    // Writes what `match` accepts, for messages. NULL: messages say the kind's name.
+    // Writes what `match` accepts, for messages. NULL means that messages say the kind's name.
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
-    // does not add again. NULL: the field has no such gradient.
+    // does not add again. NULL means that the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: no addresses.
+    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL means that
+    // there are none.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
-    // holds their number. NULL: the kind has no such elements.
+    // holds their number. NULL means that the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory;     // NULL: calls make no memory for it
+    const spyi_kind_memory *memory;     // NULL means that calls make no memory for it
     const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
 } spyi_kind_run;
 
@@ -41061,13 +41115,13 @@ struct spyi_value_kind {
 
 // parameter.c
 // Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
-// kind for such parameters, else the kind for such values. NULL: the value is given by its parts.
+// kind for such parameters, else the kind for such values. NULL means that the value is given by its parts.
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
 // Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
-// NULL: there is none.
+// NULL if there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL:
-// it is none of these.
+// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL
+// means that it is none of these.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // Returns the kind of an output that a backward call does not compute, because it needs only the output's
 // gradient.
@@ -41077,7 +41131,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, of a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
+// Returns the kind that a recipe means by this name, traits and field_op. NULL if there is none, or it is a
 // custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
@@ -44090,7 +44144,8 @@ typedef struct spyi_threads {
     uint32_t count[3];        // threads in x, y, z
     uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
-    const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL: `count` is used
+    const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL means that `count` is
+                              // used
     uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
     bool shader;              // the function is an entry point with [numthreads] and runs as it is
     uint8_t stage; // SPYI_STAGE_VERTEX or _FRAGMENT: the function is a shader of a draw; 0: compute
@@ -44114,12 +44169,12 @@ typedef struct spyi_values {
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
-    const spy_call_options *options; // NULL: none
+    const spy_call_options *options; // NULL if there is none
     uint32_t global_count;           // values of globals and of their fields
     uint32_t grad_count;             // values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set
     spy_shape thread_count;          // options->thread_count
-    const spyi_threads *threads;     // of a dispatch; NULL: this is a call
+    const spyi_threads *threads;     // of a dispatch; NULL means that this is a call
     struct spyi_values *next;        // in the cache's list of unused objects
 } spyi_values;
 
@@ -44158,7 +44213,7 @@ typedef struct spyi_options {
     char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // size of a thread group; 0: the library chooses
+    uint32_t threads[3]; // size of a thread group; 0 means that the library chooses
     spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0: none
     uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
@@ -44166,7 +44221,7 @@ typedef struct spyi_options {
     uint32_t shared_bytes; // dynamic shared memory of a group
 } spyi_options;
 
-// A copy of options with all that they point to, for later calls. All zero: no options.
+// A copy of options with all that they point to, for later calls. All zero means no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
     spy_packed *constants, *globals; // copies of the two lists, as structs
@@ -44195,7 +44250,7 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // index of its leaf; -1: it is built from fields
+    int32_t leaf;          // index of its leaf; -1 means that it is built from fields
     uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
@@ -44229,9 +44284,10 @@ typedef struct spyi_bound {
     uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
     bool names_diff;     // the kernel needs `import slangpy_diff`
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
-    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
+    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
-    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
+    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL means that types depend
+                    // on no sizes
 } spyi_bound;
 
 // Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does
@@ -44323,7 +44379,7 @@ typedef struct spyi_attempt {
     bool spread; // values of spy_map_value() may be run over
     bool misfit; // a trailing size is not what its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // index of the gradient that the next value was given with; 0: none
+    uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
     bool constant; // the value being bound takes no part in derivatives
     bool refused;  // the function has no derivative: later failures must not replace this reason
@@ -45512,8 +45568,8 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL: out
-// of memory.
+// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL when
+// out of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
     spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
@@ -46443,7 +46499,7 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL: there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -46454,7 +46510,7 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 }
 
 // A view is a Slang type that a value can be seen as. Returns the view of `v` in which its last `consumed`
-// dimensions are part of the type; NULL: there is no such view. `form` selects among views that consume the
+// dimensions are part of the type; NULL if there is no such view. `form` selects among views that consume the
 // same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors that are passed
 // whole.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
@@ -47250,8 +47306,8 @@ typedef struct spyi_single_call {
     spyi_operand *operands;
 } spyi_single_call;
 
-// Makes the graph of the call that `bound` was bound for; false: out of memory. Call spyi_single_call_free()
-// in any case.
+// Makes the graph of the call that `bound` was bound for; false when out of memory. Call
+// spyi_single_call_free() in any case.
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single);
 SPYI_FN void spyi_single_call_free(spyi_single_call *single);
 
@@ -47288,17 +47344,19 @@ typedef enum spyi_walk_kind {
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;    // collapsed dimensions; 0: the call has one element
+    uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
     uint8_t unroll;  // elements a thread takes, a group's size apart: 1; in flat variants of large calls 2, 4
-    uint8_t bindings; // memory is reached through structured buffers; 0: through pointers
+    uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
+                      // pointers
     uint8_t index64;  // offsets need more than 32 bits
     uint8_t folded;   // the groups exceed one dimension of a dispatch, and are folded into two
     uint8_t walk_count;
     uint8_t grouped;   // threads are ordered by call groups; dimensions are not collapsed
-    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0: no sums
-    uint8_t inner;     // team: its threads are neighbours; 0: neighbouring threads belong to different teams
+    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0 means no sums
+    uint8_t inner;     // team: its threads are neighbours; 0 means that neighbouring threads belong to
+                       // different teams
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
@@ -47375,8 +47433,8 @@ SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *pr
 // Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
 // alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of a call group along each dimension of the call; false: the call has no groups, and
-// all are 1.
+// Writes the elements of a call group along each dimension of the call; false means that the call has no
+// groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.
@@ -47466,7 +47524,7 @@ struct spyi_emit_state {
     spyi_text holders; // text: globals (ConstantBuffers)
     spyi_text body;
     char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
-    char **lvalues; // by leaf: its variable for the current element; NULL: none so far
+    char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field, bytes
@@ -47527,7 +47585,8 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
 // spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// Writes the leaf's value for the current element as an expression; false: the leaf needs a variable.
+// Writes the leaf's value for the current element as an expression; false means that the leaf needs a
+// variable.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Writes the leaf's value for the current element: the expression, or the name of a variable that is declared
 // and loaded here.
@@ -47577,7 +47636,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
 // Returns whether the element function hands the leaf back. Other outputs are variables inside the function.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
-// Returns the leaf that the element function returns; NULL: it returns nothing, and its outputs are
+// Returns the leaf that the element function returns; NULL means that it returns nothing, and its outputs are
 // parameters.
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
 // Returns whether the leaf is a parameter of the element function.
@@ -49384,7 +49443,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Returns the function that puts two values of a reduction together; NULL: they are added.
+// Returns the function that puts two values of a reduction together; NULL means that they are added.
 static const char *spyi_combine_name(const spyi_bound *b) {
     return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
 }
@@ -49917,8 +49976,8 @@ typedef struct spyi_launch {
     // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
-    spyi_graph *graph; // dispatches that calls repeat; NULL: none
-    // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
+    spyi_graph *graph; // dispatches that calls repeat; NULL if there is none
+    // How a call's arguments repeat the launch, in one block of memory; NULL if not learnt.
     struct spyi_again *again;
 } spyi_launch;
 
@@ -49970,8 +50029,8 @@ struct spyi_variant {
     bool resources; // some accesses are of textures or samplers
     bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept, or kept in shared_kernel
-    // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
+    spyi_program *program; // NULL means that it is not kept, or that shared_kernel keeps it
+    // For kernels with unsized arrays; NULL means that the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
@@ -50000,7 +50059,7 @@ struct spyi_plan {
     spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
     // The most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
-    // The options of calls that repeat a launch; NULL: they have none.
+    // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
@@ -50013,12 +50072,14 @@ struct spyi_plan {
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0 if
+    // there is none.
     uint64_t plain_of;
     // For recipes.
-    uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
+    uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
     uint32_t value_count; // arguments
-    uint32_t sized_from; // byte of the key where the sizes begin that types were chosen by; 0: there are none
+    uint32_t sized_from;  // byte of the key where the sizes begin that types were chosen by; 0 if there are
+                          // none
 };
 
 // plan.c
@@ -50261,7 +50322,7 @@ typedef struct spyi_input_binding {
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves; // all leaves that the call gives
-    // Bytes of all elements of the unsized array in each uniform buffer; 0: none.
+    // Bytes of all elements of the unsized array in each uniform buffer; 0 if there is none.
     uint32_t elements[SPYI_MOST_UNIFORMS];
     uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
     uint8_t *given;                      // one flag for each byte of bound_inputs->data
@@ -52714,7 +52775,7 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: the temporaries and new tensors of this call
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    spyi_sink *sink; // records the call; NULL: the call runs
+    spyi_sink *sink; // records the call; NULL means that the call runs
     bool waits;      // the call waits for results in host memory
     bool left;       // the device was left to compile: the launch must be computed again
     bool timing;     // time_begin has been called
@@ -52776,7 +52837,8 @@ typedef struct spyi_again_item {
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
-    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
+    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0 means that the call does not use
+                          // gradients
     uint8_t how;          // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
@@ -52797,7 +52859,8 @@ typedef struct spyi_again_step {
     uint8_t *block;
     uint8_t *launched; // copy of the block as the launch's graph last got it
     uint32_t groups[3];
-    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0: none
+    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there is
+                           // none
     bool finishes;         // it reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // its entries of spyi_again.sums: first, and one past the last
 } spyi_again_step;
@@ -52816,10 +52879,11 @@ typedef struct spyi_again {
     spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
-    // tensors that they are of. NULL: the launch cannot be repeated that way.
+    // tensors that they are of. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
     uint64_t *direct_serials;
-    const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
+    const spyi_again_item *fresh; // the item that makes a new tensor; NULL means that the call makes no
+                                  // tensor
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph
@@ -52876,7 +52940,7 @@ struct spy_prepared {
 };
 
 // snapshot.c
-// Copies the values; false: out of memory. The caller then frees the part that was copied, too.
+// Copies the values; false when out of memory. The caller then frees the part that was copied, too.
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to);
 SPYI_FN void spyi_free_copies(spyi_values *values);
 
@@ -52884,8 +52948,8 @@ SPYI_FN void spyi_free_copies(spyi_values *values);
 // Makes all variants that a call with these values needs.
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 
-// Starts a thread that compiles the call for p->values and the module's current code; false: no thread could
-// be started.
+// Starts a thread that compiles the call for p->values and the module's current code; false means that no
+// thread could be started.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p);
 // Joins the thread, which has finished, and takes over the plan that it made. The caller has entered the
 // device.
@@ -52894,7 +52958,8 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p);
 SPYI_FN void spyi_prepare_wait(spy_prepared *p);
 // Makes the plan and its variants on the calling thread, for `values` and the module's current code.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
-// Copies the values for the next compile thread; false: out of memory, and no thread can be started.
+// Copies the values for the next compile thread; false means that memory ran out, and no thread can be
+// started.
 SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values);
 SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p);
 SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
@@ -52937,14 +53002,14 @@ typedef struct spyi_pipeline {
 
 // One stage: the function, and what reflection says of its code of this generation.
 typedef struct spyi_raster_part {
-    spy_function *function; // NULL: there is no fragment function
+    spy_function *function; // NULL if there is no fragment function
     spyi_stage stage;
     uint32_t generation;
 } spyi_raster_part;
 
 // How draws with arguments of the same names, kinds and types repeat a stage's plan.
 typedef struct spyi_stage_again {
-    spyi_plan *plan; // one reference; NULL: nothing has been learnt
+    spyi_plan *plan; // one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
     spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
@@ -53005,7 +53070,8 @@ typedef struct spyi_drawing {
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
     uint32_t use_count, target_uses; // in raster->uses: those of targets come first
     bool untracked;
-    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX: there is none.
+    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
+    // none.
     uint64_t vertices, instances;
     const char *least_vertices, *least_instances; // its name, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
@@ -53027,7 +53093,7 @@ SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error)
 // draw.c
 // Begins a draw and finds what each argument is for; checks targets and vertices.
 SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
-// Returns what is wrong with the desc or the options; NULL: nothing.
+// Returns what is wrong with the desc or the options, or NULL if nothing is.
 SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
 
 // pipeline.c
@@ -53069,7 +53135,8 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 // forms have equal bytes.
 typedef struct spyi_draw_form {
     uint8_t
-        channels[SPY_MOST_TARGETS]; // whose gradients count, as bits: 1 red ... 8 alpha; 0: not this target
+        channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
+                                       // target's do not count
     uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
     uint8_t vertices;                  // gradients go on to the vertex function
@@ -54003,7 +54070,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// Returns the caller's tensor that the leaf lies in; NULL: none.
+// Returns the caller's tensor that the leaf lies in; NULL if there is none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
@@ -54084,7 +54151,8 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// Returns the host memory (*size bytes) that a gradient comes back to; NULL: it stays on the device.
+// Returns the host memory (*size bytes) that a gradient comes back to; NULL means that it stays on the
+// device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
     if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
@@ -54250,7 +54318,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL: a dispatch without arguments
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL in a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -54361,7 +54429,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: there is no block
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL if there is no block
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
@@ -54879,9 +54947,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// Copies the options into the plan, unless they are plain; false: out of memory. Calls that repeat have their
-// options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers set
-// them; in the copies of a prepared call they are not NULL.
+// Copies the options into the plan, unless they are plain; false when out of memory. Calls that repeat have
+// their options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers
+// set them; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -54894,7 +54962,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
-// Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
+// Returns how the call is repeated, in one allocation; NULL when out of memory, or the call cannot be
+// repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
     for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles
@@ -55701,7 +55770,7 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
     return p->kept.given ? &p->kept.options : NULL;
 }
 
-// Makes a prepared call and adds it to the device's list; NULL: out of memory.
+// Makes a prepared call and adds it to the device's list; NULL when out of memory.
 static spy_prepared *spyi_prepared_new(spy_function *function) {
     spy_device *device = function->object.device;
     spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
@@ -56046,7 +56115,7 @@ SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     return count;
 }
 
-// Returns the function that adds sums to gradients; NULL: the error has been reported.
+// Returns the function that adds sums to gradients; NULL means that the error has been reported.
 static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module_desc desc;
     if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
@@ -56580,7 +56649,7 @@ static void spyi_place_string(const char **offset, const char *strings) {
     *offset = strings + (uintptr_t)*offset;
 }
 
-// Returns the resolution in one allocation; NULL: out of memory.
+// Returns the resolution in one allocation; NULL when out of memory.
 static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
                                             const spy_shape *shape) {
     spyi_resolving r;
@@ -56730,8 +56799,8 @@ static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const 
     return status;
 }
 
-// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL: the error
-// has been reported.
+// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL means that
+// the error has been reported.
 static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy_tensor *tensor) {
     if (!tensor) return NULL;
     if (g->count == SPYI_MOST_CHECKED) {
@@ -57865,7 +57934,7 @@ SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, 
 
 // >>formats
 
-// Returns how numbers are read: 'f', 'i', 'u'; 0: vertices do not have them.
+// Returns how numbers are read: 'f', 'i', 'u'; 0 means that vertices do not have them.
 static char spyi_vertex_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:
@@ -60396,13 +60465,13 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
 
 // One operation: work with its uses and, for a call, the plan and the variant that fill its parameters.
 typedef struct spyi_list_op {
-    spyi_work *work; // the list's copy; NULL: a barrier before the next operation
+    spyi_work *work; // the list's copy; NULL means a barrier before the next operation
     const char *name;
     uint32_t first_use, use_count; // in `uses` of the list
     uint32_t depth;                // labels that are open after this operation
     bool untracked;                // as in spyi_take_uses()
     // The next members are for calls.
-    spyi_plan *plan; // one reference; NULL: not a call
+    spyi_plan *plan; // one reference; NULL means that the item is no call
     const spyi_variant *variant;
     size_t size;       // bytes of `work` with its parameters
     uint32_t dispatch; // index among the list's dispatches
@@ -60440,7 +60509,7 @@ struct spy_command_list {
     uint8_t *scratch;  // made by spy_list_finish(): room for the parameters of any dispatch
     size_t scratch_size;
     // The next members are for backends with graphs, from the second submission on.
-    spyi_graph *graph;    // NULL: the list has no graph
+    spyi_graph *graph;    // NULL means that the list has no graph
     spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;
@@ -60497,7 +60566,7 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 
 #define SPYI_LIST_PAGE_BYTES 4096u
 
-// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL: out of memory.
+// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL when out of memory.
 static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
     spyi_list_page *page = list->pages;
     size_t at = page ? spyi_align(page->used, 16) : 0;
@@ -61447,8 +61516,9 @@ static bool spyi_set_packs(const spyi_pack *pack) {
     return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
 }
 
-// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL: the kernel
-// does not use it. Each variant of a call has its own leaves for shader parameters; they are found by path.
+// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL means that
+// the kernel does not use it. Each variant of a call has its own leaves for shader parameters; they are found
+// by path.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
     const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
@@ -61502,8 +61572,8 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
     return SPY_ERROR_NOT_FOUND;
 }
 
-// Returns the parameter's name for an argument without a name, by position; NULL: the function has fewer
-// parameters.
+// Returns the parameter's name for an argument without a name, by position; NULL means that the function has
+// fewer parameters.
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];
@@ -61643,7 +61713,7 @@ typedef struct spyi_step_param {
     char *name;
     const spyi_type *type;
     bool in, out, has_default;
-    int32_t operand; // number of the operand that feeds it; -1: none
+    int32_t operand; // number of the operand that feeds it; -1 if there is none
 } spyi_step_param;
 
 // How an operator is written, and which types it takes and gives.
@@ -61664,10 +61734,10 @@ typedef enum spyi_operator_form {
 typedef struct spyi_fused_step {
     uint8_t kind;          // spyi_step_kind
     uint8_t form;          // OPERATOR: spyi_operator_form
-    const spyi_type *type; // NULL: not known yet
+    const spyi_type *type; // NULL if not known yet
     char *name;            // of an input, member, operator or type; what `kind` says
     uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL: none has one
+    char **names;          // names of the operands; NULL means that none has one
     uint32_t count;        // operands
     // CALL
     spy_function *function;
@@ -61713,9 +61783,9 @@ struct spy_fusion {
 // Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
-// Adds the module to those that the graph names and retains it; false: out of memory.
+// Adds the module to those that the graph names and retains it; false when out of memory.
 SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
-// Finds a type by its name in the modules of the graph; NULL: there is none.
+// Finds a type by its name in the modules of the graph; NULL if there is none.
 SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
 // Writes how messages name a step: "input 'x'", "the result of tone_map".
@@ -61726,7 +61796,7 @@ SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
 // Writes the module's text. `differentiable`: the function is marked so.
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
 
-// Gives a struct by fields its type; false: the fields are not those of the type.
+// Gives a struct by fields its type; false means that the fields are not those of the type.
 SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
 
 // >>reduce.c
@@ -61856,7 +61926,8 @@ static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     return unsigned_a ? a : b;
 }
 
-// Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
+// Returns the type of one component-wise operation on numbers of these types; NULL means that the sizes
+// differ.
 static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b,
                                     spy_dtype scalar) {
     const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
@@ -62820,10 +62891,10 @@ typedef struct spyi_reducing {
     spy_function *function;
     const spyi_fused *fused;
     const char *public_name;
-    const spy_call_options *options; // NULL: none
+    const spy_call_options *options; // NULL if there is none
     spy_arg *items;                  // the inputs, then what the library adds
     size_t count;                    // of the inputs
-    const spy_arg *result;           // the argument "_result"; NULL: none
+    const spy_arg *result;           // the argument "_result"; NULL if there is none
     spy_dims kept;                   // dimensions of the call that the result has
     spy_shape shape;                 // of the result
     double elements;                 // that make up one value of the result
@@ -63397,7 +63468,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     return true;
 }
 
-// Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
+// Makes a struct of its fields. `type`: its name; NULL means the type of the parameter that takes it.
 static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
                              spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
@@ -63880,7 +63951,8 @@ static void spyi_graph_drop_derivatives(spy_fusion *g) {
     free(needed);
 }
 
-// Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
+// Makes the module of a complete graph. NULL, and then `error` has the reason, or it is empty and has been
+// reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
     spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);

@@ -29,19 +29,20 @@ SPY_API const spy_backend *spy_vk_backend(void);
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
-// The type of spy_device_desc.backend_desc on Vulkan. All zero: the library loads Vulkan and creates instance
-// and device. When `device` is set, instance, physical_device, queue and queue_family must be set too. They
-// must outlive the spy_device, and the VkDevice must have what spy_vk_required_features() lists.
+// The type of spy_device_desc.backend_desc on Vulkan. All zero means that the library loads Vulkan and
+// creates instance and device. When `device` is set, instance, physical_device, queue and queue_family must
+// be set too. They must outlive the spy_device, and the VkDevice must have what spy_vk_required_features()
+// lists.
 typedef struct spy_vk_desc {
-    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL: from the Vulkan loader
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means that of the Vulkan loader
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
     void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
-    uint32_t api_version;               // with which the instance was created; 0: VK_API_VERSION_1_3
-    void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL: only the
-                                           // library uses the queue
+    uint32_t api_version;               // with which the instance was created; 0 means VK_API_VERSION_1_3
+    void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL means that
+                                           // only the library uses the queue
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
     const char *const *enabled_features;   // the members of spy_vk_required_features().optional_features that
@@ -87,8 +88,8 @@ typedef struct spy_vk_features {
 // set in the struct of the chain that has it: VkPhysicalDeviceVulkan11Features and its successors, or the
 // struct of a single extension. An optional feature that no struct of the chain has stays off. `supported` is
 // the chain that vkGetPhysicalDeviceFeatures2 filled: optional features that are on there are enabled too;
-// NULL: none. Features that the engine has enabled itself stay on. `enabled` is filled with the optional
-// features that are on now; it may be NULL.
+// NULL if there is none. Features that the engine has enabled itself stay on. `enabled` is filled with the
+// optional features that are on now; it may be NULL.
 // SPY_ERROR_UNSUPPORTED: the device lacks a required feature. SPY_ERROR_INVALID_ARGUMENT: no struct of a
 // chain has a required feature. Errors go to spy_take_error(NULL) and leave the chain unchanged. Threads:
 // any.
@@ -100,7 +101,7 @@ SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, s
 
 // >>recordings: calls that go into an engine's command buffers
 
-// The id of one recording of a device; 0: none.
+// The id of one recording of a device; 0 if there is none.
 typedef uint64_t spy_vk_recording_id;
 
 // Records all further calls and uploads into a VkCommandBuffer of the engine instead of one of the library.
@@ -472,7 +473,7 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // the loader; NULL: the engine gave get_proc
+    void *library; // the loader; NULL means that the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // the library made the instance
@@ -502,7 +503,7 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
     uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0: no timestamps
+    uint32_t timestamp_bits;               // 0 means no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
@@ -544,7 +545,7 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0: none
+    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
     uint32_t recent_count;               // number of all kernels of the batch
@@ -614,8 +615,8 @@ typedef struct spyi_vk_raster {
 
 // What a pass draws into, and the pass that is open.
 typedef struct spyi_vk_pass {
-    // The command buffer; NULL: no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that all other
-    // work takes the way through spyi_vk_begin(), which ends the pass.
+    // The command buffer; NULL means that no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that
+    // all other work takes the way through spyi_vk_begin(), which ends the pass.
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
@@ -654,7 +655,8 @@ typedef struct spyi_vk_gpu {
     // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
     // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
     // never gets a recording's number.
-    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun, or a pass is open
+    VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
+                              // is open
     spyi_vk_pass pass;        // of draws
     bool draws;               // something was drawn: barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
@@ -668,14 +670,15 @@ typedef struct spyi_vk_gpu {
     uint32_t work;          // operations in the open batch
     size_t work_bytes;      // bytes that the open batch uses in pages
     uint64_t next_poll_ns;  // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;   // slot of the open batch; NULL: it has not begun
+    spyi_vk_batch *batch;   // slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // Recordings into an engine's command buffers.
-    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL: none is open
+    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL means that none is
+                              // open
     bool external_used;       // work with the number base.open was recorded into `external`
     spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
@@ -695,13 +698,14 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0 if there is
+                            // none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
     uint64_t lane_number;   // number of the last submission to the lane
 
     VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // number of the batch of the last time_end; 0: none
+    uint64_t time_number;            // number of the batch of the last time_end; 0 if there is none
     bool timing;                     // between time_begin and time_end
     VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // number of open labels
@@ -907,8 +911,8 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which igno
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// Returns the last batch with a number up to `number`, to which the timeline counts. 0: there is none, or it
-// has finished.
+// Returns the last batch with a number up to `number`, to which the timeline counts. 0 if there is none, or
+// it has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
@@ -1190,7 +1194,8 @@ enum {
     SPYI_SPIRV_PHYSICAL = 5349
 };
 
-// Returns the type of a pointer that an instruction makes; 0: the instruction makes another id, or no pointer.
+// Returns the type of a pointer that an instruction makes; 0 means that the instruction makes another id, or
+// no pointer.
 static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     switch (words[0] & 0xffffu) {
     case 55:  // OpFunctionParameter
@@ -2578,7 +2583,7 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL: there is
+// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL if there is
 // none.
 static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
     size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
@@ -2827,7 +2832,7 @@ static uint32_t spyi_vk_handle_kind(spyi_binding_kind kind) {
     }
 }
 
-// Returns the number of a free element; UINT32_MAX: all are taken.
+// Returns the number of a free element; UINT32_MAX means that all are taken.
 static uint32_t spyi_vk_take_handle(spyi_vk_gpu *gpu, uint32_t kind) {
     spyi_vk_handles *h = &gpu->handles;
     for (uint32_t i = 0; i < h->free_count[kind]; i++) {
@@ -5064,7 +5069,7 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy`: becomes a copy of the draw's indices; NULL: the draw needs none.
+// `copy`: becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;

@@ -118,7 +118,7 @@ def _current():
 
 
 class _Recording:
-    """Makes a trace the one that this thread records; None: calls are made."""
+    """Makes a trace the one that this thread records; None means that calls are made."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -697,7 +697,8 @@ class _Core:
 
 
 class _Form:
-    """How a call gives several outputs: `kind` is tuple, list, dict or a named tuple's class; None: there is one, the result."""
+    """How a call gives several outputs: `kind` is tuple, list, dict or a named tuple's class; None means that there is one output, the
+    result."""
 
     def __init__(self, kind, names):
         self.kind, self.names = kind, names
@@ -825,9 +826,9 @@ def fuse(
     """fuse(fn, backward=None, types=None, name=None, module=None): a Fused of a Python function over Slang functions: one Slang
     function and one kernel, which is called as a Function is. Also a decorator: @spy.fuse, @spy.fuse(types={"uv": "float2"}).
 
-    `types`: Slang types of parameters by name; annotations say them too. The others are those of the Slang functions that take them,
-    or else of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward call,
-    "store" keeps them in the thread; None: the compiler chooses. `name`: of the Slang function. `module`: where types and Slang's own
+    `types`: Slang types of parameters by name; annotations say them too. The others are those of the Slang functions that take them, or
+    else of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward call, "store"
+    keeps them in the thread; None means that the compiler chooses. `name`: of the Slang function. `module`: where types and Slang's own
     functions are looked up; those whose names the function mentions are found without it."""
     if fn is None:
         return lambda found: Fused(found, backward, types, name, module)

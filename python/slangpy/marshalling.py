@@ -504,7 +504,7 @@ class Marshall:
         return "{}({})".format(type(self).__name__, _type_name(self.slang_type) if self.slang_type is not None else "")
 
     def get_shape(self, value: Any = None) -> Shape:
-        """get_shape(value): returns the shape of a value; its first dimensions are part of the call's shape. -1: any size."""
+        """get_shape(value): returns the shape of a value; its first dimensions are part of the call's shape. -1 means any size."""
         return self.concrete_shape
 
     def gen_calldata(self, cgb: CodeGenBlock, context: BindContext, binding: BoundVariable) -> None:
@@ -697,7 +697,7 @@ class _Argument:
         return bool(self.binding.access[0] & AccessType.write)
 
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that the argument adds to the call; -1: any."""
+        """The sizes that the argument adds to the call; -1 means any."""
         shape = self.marshall.get_shape(self.value)
         sizes = tuple(shape) if shape is not None else ()
         return tuple(sizes[:self.rank]) + (-1,) * (self.rank - len(sizes))

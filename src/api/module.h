@@ -14,7 +14,7 @@ typedef struct spy_function spy_function;
 // A preprocessor macro.
 typedef struct spy_define {
     const char *name;
-    const char *value; // NULL: "1"
+    const char *value; // NULL means "1"
 } spy_define;
 
 // How much Slang optimises SPIR-V before the driver compiles it. Drivers optimise too, so the default is
@@ -66,8 +66,8 @@ typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
                                        // searched for in the include paths
-    const char *source;                // Slang text; NULL: read from path
-    size_t source_size_bytes;          // 0: source ends at its NUL
+    const char *source;                // Slang text; NULL means that the text is read from `path`
+    size_t source_size_bytes;          // 0 means that `source` ends at its NUL
     const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or

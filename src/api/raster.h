@@ -65,7 +65,8 @@ typedef enum spy_blend_op {
     SPY_BLEND_OP_COUNT
 } spy_blend_op;
 
-// How a colour target takes what the fragment function returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment function returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spy_blend {
     bool enabled;
     spy_blend_factor color_source, color_target;
@@ -90,7 +91,7 @@ typedef enum spy_stencil_op {
     SPY_STENCIL_OP_COUNT
 } spy_stencil_op;
 
-// The stencil test of one side of triangles. All zero: it passes and changes nothing.
+// The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
     spy_compare compare; // of the reference with the target; NONE: always
@@ -114,7 +115,8 @@ typedef struct spy_vertex_layout {
 // How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
-    spy_function *fragment; // a [shader("fragment")] function; NULL: only depth and stencil are written
+    spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
+                            // written
     spy_topology topology;
     spy_cull cull;
     bool clockwise_is_front; // seen on the target, whose y grows downwards
@@ -127,10 +129,10 @@ typedef struct spy_raster_desc {
     float depth_bias, depth_bias_slope, depth_bias_clamp;
     bool depth_clamped; // instead of clipping at the near and far plane
     bool stencil_enabled;
-    uint32_t stencil_read_mask, stencil_write_mask; // 0: 255
+    uint32_t stencil_read_mask, stencil_write_mask; // 0 means 255
     spy_stencil stencil_front, stencil_back;
 
-    uint32_t sample_mask; // samples that are written; 0: all
+    uint32_t sample_mask; // samples that are written; 0 means all
     bool alpha_to_coverage;
 
     // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
@@ -168,15 +170,15 @@ typedef enum spy_load {
 
 // A colour target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_target {
-    spy_texture *texture; // NULL: the fragment function's output of this number is dropped
+    spy_texture *texture; // NULL means that the fragment function's output of this number is dropped
     spy_load load;
     spy_clear_color clear;
-    spy_texture *resolve; // gets the averages of the samples after the draw; NULL: none
+    spy_texture *resolve; // gets the averages of the samples after the draw; NULL if there is none
 } spy_draw_target;
 
 // The depth and stencil target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_depth {
-    spy_texture *texture; // NULL: there is no depth target
+    spy_texture *texture; // NULL if there is no depth target
     spy_load load, stencil_load;
     float clear;
     uint32_t stencil_clear;
@@ -212,9 +214,9 @@ typedef struct spy_draw_desc {
     uint32_t vertex_count, first_vertex;
     uint32_t instance_count, first_instance; // instance_count 0: 1
     bool draw_nothing;
-    // Contiguous, of uint32 or uint16; NULL: vertices in their order. That each index, with vertex_offset, is one of a
-    // vertex is the caller's duty: the GPU reads what lies there, or zeros where robustBufferAccess is on (devices that
-    // an engine has made with it).
+    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. That each index, with
+    // vertex_offset, is one of a vertex is the caller's duty: the GPU reads what lies there, or zeros where
+    // robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
     bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
@@ -226,7 +228,7 @@ typedef struct spy_draw_desc {
     // vertex offset, first instance), all uint32_t.
     spy_tensor *indirect;
     size_t indirect_offset_bytes;
-    uint32_t indirect_count; // 0: 1
+    uint32_t indirect_count; // 0 means 1
 
     uint32_t stencil_reference;
     float blend_color[4];

@@ -169,7 +169,7 @@ struct spy_type_info {
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
     uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;          // number of an array's elements; 0: unsized, or dependent on a generic
+    int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; else NULL

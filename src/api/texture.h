@@ -124,38 +124,39 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
-    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
-    // one layer differs from a texture that is no array.
+    uint32_t width, height, depth; // texels of level 0; 0 means 1. height: not of 1-D; depth: of 3-D only
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
+    // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
-    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
-    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
-    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
-    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    uint32_t levels;  // mip levels, each half the size of the one before; 0 means 1; SPY_ALL_LEVELS
+    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0 means 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
+                      // format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
+    size_t data_size_bytes; // bytes of data; 0 means as many as that takes
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
-// Part of a texture. All zero: the whole texture, as it is.
+// Part of a texture. All zero means the whole texture, as it is.
 typedef struct spy_texture_view_desc {
     spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
     uint32_t level, layer; // the first ones
-    uint32_t level_count;  // 0: all from `level` on
+    uint32_t level_count;  // 0 means all from `level` on
     uint32_t
-        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
-                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+        layer_count; // 0 means all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of
+                     // a cube: 1 layer is a plain 1-D or 2-D texture, several are an array
     bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
 
-// Texels of one level. All zero: all of level 0.
+// Texels of one level. All zero means all of level 0.
 typedef struct spy_texture_region {
     uint32_t level;
     uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
     uint32_t x, y, z;              // the first texel; multiples of the format's block
-    uint32_t width, height, depth; // texels; 0: up to the end
+    uint32_t width, height, depth; // texels; 0 means up to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -204,7 +205,7 @@ SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_reg
 SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                                     size_t size_bytes);
 // Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
-// takes that of the other. NULL: all of level 0. Threads: any.
+// takes that of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
 // Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
@@ -317,7 +318,7 @@ typedef enum spy_reduction {
     SPY_REDUCTION_MAX
 } spy_reduction;
 
-// How textures are sampled. All zero: linear filters, and coordinates wrap.
+// How textures are sampled. All zero means linear filters and coordinates that wrap.
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
@@ -386,7 +387,8 @@ typedef struct spy_format_info {
 } spy_format_info;
 // Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
 SPY_API spy_format_info spy_get_format_info(spy_format format);
-// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0 if there is none.
+// Threads: any.
 SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 
 #ifdef __cplusplus

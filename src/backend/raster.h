@@ -14,7 +14,8 @@ typedef enum spyi_raster_stage {
     SPYI_RASTER_STAGES
 } spyi_raster_stage;
 
-// How a colour target takes what the fragment shader returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment shader returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spyi_raster_blend {
     uint8_t enabled;
     uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
@@ -82,7 +83,7 @@ typedef struct spyi_draw_target {
     spy_clear_color color;
     float depth;
     uint32_t stencil;
-    // Handle of a view that gets the average of the samples after the draw; 0: none.
+    // Handle of a view that gets the average of the samples after the draw; 0 if there is none.
     uint64_t resolve;
 } spyi_draw_target;
 

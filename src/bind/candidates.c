@@ -33,7 +33,7 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL: there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -44,7 +44,7 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 }
 
 // A view is a Slang type that a value can be seen as. Returns the view of `v` in which its last `consumed`
-// dimensions are part of the type; NULL: there is no such view. `form` selects among views that consume the
+// dimensions are part of the type; NULL if there is no such view. `form` selects among views that consume the
 // same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors that are passed
 // whole.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,

@@ -47,8 +47,8 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL: out
-// of memory.
+// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL when
+// out of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
     spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);

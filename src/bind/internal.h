@@ -20,7 +20,7 @@ typedef struct spyi_attempt {
     bool spread; // values of spy_map_value() may be run over
     bool misfit; // a trailing size is not what its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // index of the gradient that the next value was given with; 0: none
+    uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
     bool constant; // the value being bound takes no part in derivatives
     bool refused;  // the function has no derivative: later failures must not replace this reason

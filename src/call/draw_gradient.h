@@ -20,7 +20,8 @@
 // forms have equal bytes.
 typedef struct spyi_draw_form {
     uint8_t
-        channels[SPY_MOST_TARGETS]; // whose gradients count, as bits: 1 red ... 8 alpha; 0: not this target
+        channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
+                                       // target's do not count
     uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
     uint8_t vertices;                  // gradients go on to the vertex function

@@ -69,8 +69,8 @@ static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const 
     return status;
 }
 
-// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL: the error
-// has been reported.
+// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL means that
+// the error has been reported.
 static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy_tensor *tensor) {
     if (!tensor) return NULL;
     if (g->count == SPYI_MOST_CHECKED) {

@@ -27,7 +27,8 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// Returns the host memory (*size bytes) that a gradient comes back to; NULL: it stays on the device.
+// Returns the host memory (*size bytes) that a gradient comes back to; NULL means that it stays on the
+// device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
     if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;

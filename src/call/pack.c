@@ -57,7 +57,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL: a dispatch without arguments
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL in a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -168,7 +168,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: there is no block
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL if there is no block
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {

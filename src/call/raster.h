@@ -27,14 +27,14 @@ typedef struct spyi_pipeline {
 
 // One stage: the function, and what reflection says of its code of this generation.
 typedef struct spyi_raster_part {
-    spy_function *function; // NULL: there is no fragment function
+    spy_function *function; // NULL if there is no fragment function
     spyi_stage stage;
     uint32_t generation;
 } spyi_raster_part;
 
 // How draws with arguments of the same names, kinds and types repeat a stage's plan.
 typedef struct spyi_stage_again {
-    spyi_plan *plan; // one reference; NULL: nothing has been learnt
+    spyi_plan *plan; // one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
     spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
@@ -95,7 +95,8 @@ typedef struct spyi_drawing {
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
     uint32_t use_count, target_uses; // in raster->uses: those of targets come first
     bool untracked;
-    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX: there is none.
+    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
+    // none.
     uint64_t vertices, instances;
     const char *least_vertices, *least_instances; // its name, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
@@ -117,7 +118,7 @@ SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error)
 // draw.c
 // Begins a draw and finds what each argument is for; checks targets and vertices.
 SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
-// Returns what is wrong with the desc or the options; NULL: nothing.
+// Returns what is wrong with the desc or the options, or NULL if nothing is.
 SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
 
 // pipeline.c

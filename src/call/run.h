@@ -13,7 +13,7 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: the temporaries and new tensors of this call
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    spyi_sink *sink; // records the call; NULL: the call runs
+    spyi_sink *sink; // records the call; NULL means that the call runs
     bool waits;      // the call waits for results in host memory
     bool left;       // the device was left to compile: the launch must be computed again
     bool timing;     // time_begin has been called

@@ -20,7 +20,7 @@ SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     return count;
 }
 
-// Returns the function that adds sums to gradients; NULL: the error has been reported.
+// Returns the function that adds sums to gradients; NULL means that the error has been reported.
 static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module_desc desc;
     if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;

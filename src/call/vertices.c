@@ -6,7 +6,7 @@
 
 // >>formats
 
-// Returns how numbers are read: 'f', 'i', 'u'; 0: vertices do not have them.
+// Returns how numbers are read: 'f', 'i', 'u'; 0 means that vertices do not have them.
 static char spyi_vertex_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:

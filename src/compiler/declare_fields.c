@@ -45,7 +45,7 @@ static void spyi_sl_size_fields(spyi_stream *r, size_t *size) {
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info);
 
 static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_type_info **info) {
-    uint32_t number = 0; // the first is 1; 0: NULL
+    uint32_t number = 0; // the first is 1; 0 stands for NULL
     if (r->out && *info)
         for (number = 1; number <= tree->info_count && tree->infos[number - 1] != *info;) number++;
     spyi_stream_u32(r, &number);

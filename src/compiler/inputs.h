@@ -30,7 +30,7 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-// inputs.c: appends an input and its binding, and returns the binding. NULL: out of memory.
+// inputs.c: appends an input and its binding, and returns the binding. NULL when out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
 // With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.

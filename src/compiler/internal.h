@@ -22,7 +22,8 @@ SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL: the unit's modules do not know it
+                                      const spyi_type *type); // NULL means that the unit's modules do not
+                                                              // know it
 // Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
@@ -53,11 +54,12 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // The binding of one shader parameter, as Slang numbers it.
 typedef struct spyi_sl_binding {
-    // UINT32_MAX: none. With rules->by_address: set 0, and `binding` is the uniform buffer's number.
+    // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
+    // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0: the parameter is not in a uniform buffer.
+    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
+    // Of a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
     uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0

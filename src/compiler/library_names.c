@@ -86,11 +86,11 @@ enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_name
 // What one text and the files that it includes name.
 typedef struct spyi_named {
     spyi_compiler *compiler;
-    spyi_sl_loading *loading; // NULL: included files are not looked at
+    spyi_sl_loading *loading; // NULL means that included files are not looked at
     uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
     uint32_t imported;        // modules that the text imports by itself
     bool imports_slangpy, exported, rewrites;
-    const char *behind; // where imports are written; NULL: nowhere
+    const char *behind; // where imports are written; NULL means nowhere
 } spyi_named;
 
 static bool spyi_word_is(const char *word, const char *end, const char *other) {

@@ -485,7 +485,8 @@ SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
     return good;
 }
 
-// Opens the unit from its text, as a first load does. NULL: the text is not the one that the answers are about.
+// Opens the unit from its text, as a first load does. NULL means that the text is not the one that the
+// answers are about.
 static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
     spyi_sl_loading loading;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };

@@ -18,7 +18,7 @@
 #include "compiler/internal.h"
 
 typedef struct spyi_memo {
-    spyi_unit *unit; // NULL: the unit has no memory
+    spyi_unit *unit; // NULL means that the unit has no memory
     spyi_text question;
 } spyi_memo;
 
@@ -47,8 +47,8 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
 // Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
 SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
-// Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
-// their files unchanged.
+// Opens the session of a unit that has had its answers from disk. NULL means that its modules are neither on disk
+// any more nor their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
 // Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
 SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);

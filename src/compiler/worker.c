@@ -35,7 +35,7 @@ struct spyi_sl_worker {
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
-    spyi_sl_task *task;     // NULL: no task
+    spyi_sl_task *task;     // NULL means no task
     bool started, ending, ended;
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks

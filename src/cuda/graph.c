@@ -13,7 +13,8 @@ typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0: none
+    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0 if there is
+                            // none
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {

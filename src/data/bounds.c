@@ -62,8 +62,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device) {
     device->bounds = NULL;
 }
 
-// Returns the number (from 1) of an argument, which is added if new; 0: out of memory. The caller holds the
-// lock.
+// Returns the number (from 1) of an argument, which is added if new; 0 when out of memory. The caller holds
+// the lock.
 static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)

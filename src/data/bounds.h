@@ -11,8 +11,8 @@
 // nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// Returns an argument's number in the record, from 1; 0: indices are not checked, or memory ran out. Threads:
-// any.
+// Returns an argument's number in the record, from 1; 0 means that indices are not checked, or memory ran
+// out. Threads: any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
 // To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
 // index, and clears the record. `function`: the name that the caller's message begins with; or NULL.

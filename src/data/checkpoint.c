@@ -27,7 +27,7 @@ static const char *spyi_saved_dtype(const spyi_type *type) {
     return NULL;
 }
 
-// Returns the tensor of an argument; NULL: *status and `error` say what it is instead.
+// Returns the tensor of an argument; NULL, and then *status and `error` say what it is instead.
 static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *args, size_t index,
                                      spy_status *status, spyi_text *error) {
     const spy_arg *arg = &args->items[index];
@@ -123,7 +123,8 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false: it is not there.
+// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
+// that it is not there.
 
 typedef struct spyi_json {
     const char *at, *end;

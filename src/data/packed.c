@@ -5,7 +5,7 @@
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // copy of the host values; NULL: none
+    void *data;         // copy of the host values; NULL if there is none
     spy_packed *fields; // those of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;

@@ -228,7 +228,7 @@ static int64_t spyi_type_length(const spyi_type *type) {
                                             : (int64_t)type->columns;
 }
 
-// Returns the number of dimensions left at a spot; 0: it is a scalar or a struct.
+// Returns the number of dimensions left at a spot; 0 means that it is a scalar or a struct.
 static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
     uint32_t rank = p->tensor->shape.rank - s->dim;
     for (const spyi_type *t = s->type; t->element; t = t->element) rank++;

@@ -6,7 +6,7 @@
 #include "data/type.h"
 
 typedef struct spyi_stream {
-    spyi_text *out;    // where fields are written; NULL: fields are read
+    spyi_text *out;    // where fields are written; NULL means that fields are read
     const uint8_t *at; // next byte to read
     size_t left;
     spy_status status; // after a failure all fields read as 0, and `problem` says why

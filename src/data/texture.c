@@ -623,7 +623,7 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
-// Returns the image's view of that part, which is made if there is none; 0: `error` says why.
+// Returns the image's view of that part, which is made if there is none; 0, and then `error` says why.
 static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
                                 const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
     spyi_shader_view *view = image->views;

@@ -44,16 +44,16 @@ struct spy_texture {
     const spyi_type *type;
     const spyi_type *texel; // "float4"
     spy_shape shape;        // sizes when it is run over
-    // The views that shaders get, made when first needed; 0: not yet.
+    // The views that shaders get, made when first needed; 0 if not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
-    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    spy_tensor *grad; // all levels, one after another; one reference; NULL if there is none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
     bool has_sums;                             // it is in device.summed
     spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
-    const char *label;                         // a copy; NULL: none
+    const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
 };
 
@@ -75,7 +75,7 @@ struct spy_sampler {
 };
 
 // texture.c
-// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+// Returns the type of a texel in Slang code; NULL means that shaders cannot read the format.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
 
 // The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
@@ -87,10 +87,11 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
 // use for each level.
 #define SPYI_MOST_TEXTURE_USES 16
-// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+// Returns the view for a shader parameter; 0, and then `error` says why. `sampler`: of CUDA's texture
+// objects; else NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
-// Returns the view for a target of draws: the first level, with all layers. 0: `error` says why.
+// Returns the view for a target of draws: the first level, with all layers. 0, and then `error` says why.
 SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
 // As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
@@ -99,10 +100,12 @@ SPYI_FN void spyi_textures_attach(spy_device *device);
 SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
 // Frees the images without references whose work has finished.
 SPYI_FN void spyi_images_free_finished(spy_device *device);
-// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+// Returns a texture over `image`, which has one reference that the texture takes; NULL means that the error
+// has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
-// Returns the name of the nearest other format with that support (spyi_image_functions); NULL: there is none.
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL if there is
+// none.
 SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);

@@ -56,7 +56,7 @@ static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint
     return false;
 }
 
-// Makes a box of the image from a region of the texture; NULL: all of level 0.
+// Makes a box of the image from a region of the texture; NULL means all of level 0.
 static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region *region, spyi_image_box *box,
                                   spyi_text *error) {
     const spyi_image_view_desc *part = &t->part;

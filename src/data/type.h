@@ -62,7 +62,7 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// Returns the table's struct with that name, these fields and this layout; NULL: there is none yet. *other:
+// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other:
 // whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
@@ -117,8 +117,8 @@ SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 // The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
-// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL: the name is not that of a built-in
-// type.
+// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL means that the name is not that of a
+// built-in type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
 // Bytes from one array element to the next on the device.

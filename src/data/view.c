@@ -183,8 +183,8 @@ static bool spyi_index_is_at(const spy_index *item) {
     return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
 }
 
-// Checks the items against the tensor: their number, indices and steps, and the view's rank. false: the error
-// has been reported.
+// Checks the items against the tensor: their number, indices and steps, and the view's rank. false means that
+// the error has been reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     const spy_shape *shape = &tensor->shape;

@@ -79,7 +79,7 @@ struct spyi_emit_state {
     spyi_text holders; // text: globals (ConstantBuffers)
     spyi_text body;
     char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
-    char **lvalues; // by leaf: its variable for the current element; NULL: none so far
+    char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field, bytes
@@ -140,7 +140,8 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
 // spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// Writes the leaf's value for the current element as an expression; false: the leaf needs a variable.
+// Writes the leaf's value for the current element as an expression; false means that the leaf needs a
+// variable.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Writes the leaf's value for the current element: the expression, or the name of a variable that is declared
 // and loaded here.
@@ -190,7 +191,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
 // Returns whether the element function hands the leaf back. Other outputs are variables inside the function.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
-// Returns the leaf that the element function returns; NULL: it returns nothing, and its outputs are
+// Returns the leaf that the element function returns; NULL means that it returns nothing, and its outputs are
 // parameters.
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
 // Returns whether the leaf is a parameter of the element function.

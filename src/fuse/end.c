@@ -138,7 +138,8 @@ static void spyi_graph_drop_derivatives(spy_fusion *g) {
     free(needed);
 }
 
-// Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
+// Makes the module of a complete graph. NULL, and then `error` has the reason, or it is empty and has been
+// reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
     spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);

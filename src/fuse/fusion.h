@@ -23,7 +23,7 @@ typedef struct spyi_step_param {
     char *name;
     const spyi_type *type;
     bool in, out, has_default;
-    int32_t operand; // number of the operand that feeds it; -1: none
+    int32_t operand; // number of the operand that feeds it; -1 if there is none
 } spyi_step_param;
 
 // How an operator is written, and which types it takes and gives.
@@ -44,10 +44,10 @@ typedef enum spyi_operator_form {
 typedef struct spyi_fused_step {
     uint8_t kind;          // spyi_step_kind
     uint8_t form;          // OPERATOR: spyi_operator_form
-    const spyi_type *type; // NULL: not known yet
+    const spyi_type *type; // NULL if not known yet
     char *name;            // of an input, member, operator or type; what `kind` says
     uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL: none has one
+    char **names;          // names of the operands; NULL means that none has one
     uint32_t count;        // operands
     // CALL
     spy_function *function;
@@ -93,9 +93,9 @@ struct spy_fusion {
 // Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
-// Adds the module to those that the graph names and retains it; false: out of memory.
+// Adds the module to those that the graph names and retains it; false when out of memory.
 SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
-// Finds a type by its name in the modules of the graph; NULL: there is none.
+// Finds a type by its name in the modules of the graph; NULL if there is none.
 SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
 // Writes how messages name a step: "input 'x'", "the result of tone_map".
@@ -106,7 +106,7 @@ SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
 // Writes the module's text. `differentiable`: the function is marked so.
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
 
-// Gives a struct by fields its type; false: the fields are not those of the type.
+// Gives a struct by fields its type; false means that the fields are not those of the type.
 SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
 
 // >>reduce.c

@@ -203,7 +203,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     return true;
 }
 
-// Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
+// Makes a struct of its fields. `type`: its name; NULL means the type of the parameter that takes it.
 static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
                              spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);

@@ -38,7 +38,7 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh;  // the new code of the reload in progress
-    spyi_fused *fused; // NULL: the module is a user's
+    spyi_fused *fused; // NULL means that the module is a user's
     uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
@@ -47,10 +47,10 @@ struct spy_module {
 
 // What spy_declare() has set for one parameter.
 typedef struct spyi_declaration {
-    const char *name;  // NULL: by position
+    const char *name;  // NULL means that the argument is given by position
     uint32_t position; // among the arguments without a name
-    const char *type;  // as in spy_arg; NULL: none
-    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    const char *type;  // as in spy_arg; NULL if there is none
+    uint8_t map_count; // as spy_arg._map_count; 0 means no mapping
     int8_t map[SPY_MAX_RANK];
 } spyi_declaration;
 
@@ -112,18 +112,19 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 // Releases the unit now or later, without waiting.
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit);
-SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // now; NULL: an empty list
+// now; NULL means that the list is empty
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped);
 
 // >>module.c
 SPYI_FN void spyi_modules_attach(spy_device *device);
 SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
-// Returns the compiler of a new device; NULL: out of memory. `bounds_record`: the device address of the
+// Returns the compiler of a new device; NULL when out of memory. `bounds_record`: the device address of the
 // record in which kernels note bad indices, or 0.
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
 // Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
-// Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
+// Leaves the device meanwhile. Released by the caller; NULL, and then `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
 // Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
@@ -132,19 +133,19 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
                                     spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
-// Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
+// Returns a type by its name in the module; NULL if there is none. Leaves the device meanwhile, since it may
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
 
 // Returns the module's function with this name and these declarations (NULL: none), which it takes over when
-// it makes the function. NULL: the error has been reported under `function`.
+// it makes the function. NULL means that the error has been reported under `function`.
 SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
                                        const char *function);
 
 // >>declared.c
 // Returns what is declared for the argument of this name, or with none for that of this position among those
-// without a name; NULL: nothing.
+// without a name, or NULL if nothing is.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);

@@ -67,8 +67,8 @@ typedef struct spyi_launch {
     // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
-    spyi_graph *graph; // dispatches that calls repeat; NULL: none
-    // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
+    spyi_graph *graph; // dispatches that calls repeat; NULL if there is none
+    // How a call's arguments repeat the launch, in one block of memory; NULL if not learnt.
     struct spyi_again *again;
 } spyi_launch;
 

@@ -49,8 +49,8 @@ struct spyi_variant {
     bool resources; // some accesses are of textures or samplers
     bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept, or kept in shared_kernel
-    // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
+    spyi_program *program; // NULL means that it is not kept, or that shared_kernel keeps it
+    // For kernels with unsized arrays; NULL means that the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
@@ -79,7 +79,7 @@ struct spyi_plan {
     spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
     // The most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
-    // The options of calls that repeat a launch; NULL: they have none.
+    // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
@@ -92,12 +92,14 @@ struct spyi_plan {
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0 if
+    // there is none.
     uint64_t plain_of;
     // For recipes.
-    uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
+    uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
     uint32_t value_count; // arguments
-    uint32_t sized_from; // byte of the key where the sizes begin that types were chosen by; 0: there are none
+    uint32_t sized_from;  // byte of the key where the sizes begin that types were chosen by; 0 if there are
+                          // none
 };
 
 // plan.c

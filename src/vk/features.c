@@ -251,7 +251,8 @@ enum {
     SPYI_SPIRV_PHYSICAL = 5349
 };
 
-// Returns the type of a pointer that an instruction makes; 0: the instruction makes another id, or no pointer.
+// Returns the type of a pointer that an instruction makes; 0 means that the instruction makes another id, or
+// no pointer.
 static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     switch (words[0] & 0xffffu) {
     case 55:  // OpFunctionParameter

@@ -130,7 +130,7 @@ static uint32_t spyi_vk_handle_kind(spyi_binding_kind kind) {
     }
 }
 
-// Returns the number of a free element; UINT32_MAX: all are taken.
+// Returns the number of a free element; UINT32_MAX means that all are taken.
 static uint32_t spyi_vk_take_handle(spyi_vk_gpu *gpu, uint32_t kind) {
     spyi_vk_handles *h = &gpu->handles;
     for (uint32_t i = 0; i < h->free_count[kind]; i++) {

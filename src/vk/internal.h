@@ -177,7 +177,7 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // the loader; NULL: the engine gave get_proc
+    void *library; // the loader; NULL means that the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // the library made the instance
@@ -207,7 +207,7 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
     uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0: no timestamps
+    uint32_t timestamp_bits;               // 0 means no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
@@ -249,7 +249,7 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0: none
+    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
     uint32_t recent_count;               // number of all kernels of the batch
@@ -319,8 +319,8 @@ typedef struct spyi_vk_raster {
 
 // What a pass draws into, and the pass that is open.
 typedef struct spyi_vk_pass {
-    // The command buffer; NULL: no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that all other
-    // work takes the way through spyi_vk_begin(), which ends the pass.
+    // The command buffer; NULL means that no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that
+    // all other work takes the way through spyi_vk_begin(), which ends the pass.
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
@@ -359,7 +359,8 @@ typedef struct spyi_vk_gpu {
     // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
     // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
     // never gets a recording's number.
-    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun, or a pass is open
+    VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
+                              // is open
     spyi_vk_pass pass;        // of draws
     bool draws;               // something was drawn: barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
@@ -373,14 +374,15 @@ typedef struct spyi_vk_gpu {
     uint32_t work;          // operations in the open batch
     size_t work_bytes;      // bytes that the open batch uses in pages
     uint64_t next_poll_ns;  // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;   // slot of the open batch; NULL: it has not begun
+    spyi_vk_batch *batch;   // slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // Recordings into an engine's command buffers.
-    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL: none is open
+    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL means that none is
+                              // open
     bool external_used;       // work with the number base.open was recorded into `external`
     spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
@@ -400,13 +402,14 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0 if there is
+                            // none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
     uint64_t lane_number;   // number of the last submission to the lane
 
     VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // number of the batch of the last time_end; 0: none
+    uint64_t time_number;            // number of the batch of the last time_end; 0 if there is none
     bool timing;                     // between time_begin and time_end
     VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // number of open labels
@@ -612,8 +615,8 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which igno
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// Returns the last batch with a number up to `number`, to which the timeline counts. 0: there is none, or it
-// has finished.
+// Returns the last batch with a number up to `number`, to which the timeline counts. 0 if there is none, or
+// it has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,

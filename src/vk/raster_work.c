@@ -176,7 +176,7 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy`: becomes a copy of the draw's indices; NULL: the draw needs none.
+// `copy`: becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;

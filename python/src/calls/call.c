@@ -24,7 +24,7 @@ typedef struct spyp_invocation {
     spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
     bool texture;                     // the tensor becomes a texture
     spy_arg pair[2];
-    PyObject *result;       // the argument `_result`, borrowed; NULL: not given
+    PyObject *result;       // the argument `_result`, borrowed; NULL if not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
     PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
     bool dispatch;          // its threads are given, so that nothing may be written to arguments

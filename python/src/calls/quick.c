@@ -16,7 +16,7 @@ struct spyp_quick {
     Py_ssize_t n;    // arguments by position
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
     size_t count;    // of `args`
-    Py_ssize_t given; // index of `_result` among the objects; -1: a new result
+    Py_ssize_t given; // index of `_result` among the objects; -1 means a new result
     bool busy;       // a call uses `args`; another one within it goes the long way
     spyp_quick_item items[SPYP_QUICK_MOST];
     spy_arg args[SPYP_QUICK_MOST];

@@ -21,7 +21,7 @@ typedef struct spyp_cursor_object {
 // place can be seen as another type.
 typedef struct spyp_place {
     PyObject_HEAD spyp_cursor_object *range;
-    const spy_type_info *info; // NULL: an invalid cursor, which a search for a missing part gives
+    const spy_type_info *info; // NULL means an invalid cursor, which a search for a missing part gives
     size_t offset;             // bytes from the range's first element, on the device
 } spyp_place;
 

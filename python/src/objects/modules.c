@@ -539,8 +539,8 @@ static int spyp_warn_unknown(PyObject *options, const char *where) {
     return status;
 }
 
-// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL: it
-// is missing or None, or memory ran out.
+// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL means that
+// the option is missing or None, or that memory ran out.
 static PyObject *spyp_option(spyp_arena *arena, PyObject *options, const char *name) {
     PyObject *value = PyDict_Check(options) ? Py_XNewRef(PyDict_GetItemString(options, name)) : PyObject_GetAttrString(options, name);
     if (!value) {

@@ -10,7 +10,7 @@ struct spyi_null_image {
     spyi_image_desc desc;
     unsigned char *data; // level by level, in each layer by layer
     size_t size;
-    uint32_t *how; // by level * layers + layer: SPYI_USE_*, 0: undefined
+    uint32_t *how; // by level * layers + layer: SPYI_USE_*; 0 means undefined
     struct spyi_null_image *next;
 };
 
