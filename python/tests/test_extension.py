@@ -1,4 +1,4 @@
-"""C13: user classes as arguments: get_this() and update_this(), PYTHON_TYPES, to_cursor(), what is not supported."""
+"""User classes as arguments: get_this() and update_this(), PYTHON_TYPES, to_cursor(), what is not supported. (Feature C13.)"""
 import numpy as np
 import pytest
 
@@ -40,13 +40,13 @@ class Ray:
 
 
 def test_get_this(module):
-    """C13: get_this() with a signature attribute, as an argument."""
+    """get_this() with a signature attribute, as an argument. (Feature C13.)"""
     got = module.at(Ray([1, 2, 3], [0, 0, 1]), 2.0)
     assert np.allclose(list(got), [1, 2, 5])
 
 
 def test_get_this_nested(module):
-    """C13: get_this() inside a dict, with arrays."""
+    """get_this() inside a dict, with arrays. (Feature C13.)"""
     class Column:
         slangpy_signature = "any text"
 
@@ -62,7 +62,7 @@ def test_get_this_nested(module):
 
 
 def test_get_this_chain(module):
-    """C13: get_this() that gives another such object."""
+    """get_this() that gives another such object. (Feature C13.)"""
     class Outer:
         def get_this(self):
             return Ray([0, 0, 0], [1, 2, 3])
@@ -71,7 +71,7 @@ def test_get_this_chain(module):
 
 
 def test_signature_is_not_needed(module):
-    """C13: two objects of one signature and different types are told apart."""
+    """Two objects of one signature and different types are told apart. (Feature C13.)"""
     class Number:
         slangpy_signature = "number"
 
@@ -86,7 +86,7 @@ def test_signature_is_not_needed(module):
 
 
 def test_update_this(device, module):
-    """C13: an object is told what an inout parameter became."""
+    """An object is told what an inout parameter became. (Feature C13.)"""
     class Counter:
         slangpy_signature = "Counter"
 
@@ -105,7 +105,7 @@ def test_update_this(device, module):
 
 
 def test_get_this_raises(module):
-    """C13: what get_this() raises arrives."""
+    """What get_this() raises arrives. (Feature C13.)"""
     class Broken:
         def get_this(self):
             raise KeyError("mine")
@@ -125,7 +125,7 @@ class Derived(Plain):
 
 @pytest.mark.parametrize("kind", [Plain, Derived])
 def test_python_types(module, kind):
-    """C13: PYTHON_TYPES for a class and those derived from it."""
+    """PYTHON_TYPES for a class and those derived from it. (Feature C13.)"""
     with pytest.raises(TypeError, match="Unsupported type"):
         module.twice(kind(3))
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
@@ -133,14 +133,14 @@ def test_python_types(module, kind):
 
 
 def test_python_types_nearest(module):
-    """C13: the nearest base's function is taken."""
+    """The nearest base's function is taken. (Feature C13.)"""
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
     spy.register_python_type(Derived, lambda p: 10 * p.value)
     assert module.twice(Derived(3)) == 60 and module.twice(Plain(3)) == 6
 
 
 def test_python_types_arrays(module):
-    """C13: a registered class that is an array, over its elements."""
+    """A registered class that is an array, over its elements. (Feature C13.)"""
     class Samples(Plain):
         pass
 
@@ -150,7 +150,7 @@ def test_python_types_arrays(module):
 
 
 def test_python_types_before_builtin(module):
-    """C13: a class derived from dict can be registered; a plain dict is what it was."""
+    """A class derived from dict can be registered; a plain dict is what it was. (Feature C13.)"""
     class Config(dict):
         pass
 
@@ -160,7 +160,7 @@ def test_python_types_before_builtin(module):
 
 
 def test_python_types_adaptor(device, module):
-    """C13: an adaptor class with get_this() and update_this() as the function."""
+    """An adaptor class with get_this() and update_this() as the function. (Feature C13.)"""
     told = []
 
     class Adaptor:
@@ -183,13 +183,13 @@ def test_python_types_adaptor(device, module):
 
 
 def test_python_types_globals(module):
-    """C13: registered values as globals."""
+    """Registered values as globals. (Feature C13.)"""
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
     assert module.gained.set({"gain": Plain(3.0)})(2.0) == 6
 
 
 def test_python_types_removed(module):
-    """C13: a class that is no longer registered is an error, at a call site that has seen it too."""
+    """A class that is no longer registered is an error, at a call site that has seen it too. (Feature C13.)"""
     class Gone(Plain):
         pass
 
@@ -202,7 +202,7 @@ def test_python_types_removed(module):
 
 
 def test_python_types_errors(module):
-    """C13: functions that fail or give nothing useful."""
+    """Functions that fail or give nothing useful. (Feature C13.)"""
     class Same(Plain):
         pass
 
@@ -218,7 +218,7 @@ def test_python_types_errors(module):
 
 
 def test_register_errors():
-    """C13: what register functions refuse."""
+    """What register functions refuse. (Feature C13.)"""
     with pytest.raises(TypeError):
         spy.register_python_type("Plain", lambda p: 1)
     with pytest.raises(TypeError, match="expected a callable"):
@@ -238,7 +238,7 @@ class Gain:
 
 
 def test_to_cursor(module):
-    """C13: to_cursor() in what a cursor writes."""
+    """to_cursor() in what a cursor writes. (Feature C13.)"""
     def write(cursor, gain):
         cursor.gain = gain
 
@@ -247,7 +247,7 @@ def test_to_cursor(module):
 
 
 def test_cursor_type(module):
-    """C13: register_write_to_cursor_type() for a class that has no to_cursor()."""
+    """register_write_to_cursor_type() for a class that has no to_cursor(). (Feature C13.)"""
     class Level(Plain):
         pass
 
@@ -260,7 +260,7 @@ def test_cursor_type(module):
 
 
 def test_marshall():
-    """C13: bindings has the registry and SlangPy's base class; test_slangpy_marshall.py has the rest."""
+    """Bindings has the registry and SlangPy's base class; test_slangpy_marshall.py has the rest. (Feature C13.)"""
     from slangpy.bindings import PYTHON_TYPES, Marshall
 
     assert PYTHON_TYPES is spy.PYTHON_TYPES

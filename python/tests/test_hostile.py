@@ -89,7 +89,7 @@ def test_each_number_is_asked_once(m):
 
 
 def test_numbers_of_lists(m, load):
-    """C1: ints stay ints until a float comes; what no type has together is refused."""
+    """Ints stay ints until a float comes; what no type has together is refused. (Feature C1.)"""
     i = load("int64_t l(int64_t x) { return x; } uint64_t u(uint64_t x) { return x; } double d(double x) { return x; }")
     assert i.l([2**62, -1, True], _result="numpy").tolist() == [2**62, -1, 1]
     assert i.u([2**64 - 1, 0], _result="numpy").tolist() == [2**64 - 1, 0]
