@@ -53002,14 +53002,15 @@ SPYI_FN void spyi_calls_attach(spy_device *device);
 // A pipeline of the backend. Work uses it as a resource, so that command lists hold it and it is freed when its work
 // has finished. To the tracker it is memory without bytes.
 typedef struct spyi_pipeline {
-    spyi_storage head; // first; all zero but for head.resource
+    spyi_storage head; // the first member; all of it is zero except head.resource
     spyi_kernel *kernel;
-    // What it was made of. Each plan has one reference, so that no other variant gets the address.
+    // The variants that the pipeline was made of. Each plan has one reference, so that no other variant can
+    // get the address of one of these.
     spyi_plan *plans[SPYI_RASTER_STAGES];
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
-    uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
-    bool handles;                         // its functions use handles
+    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both
+    bool handles;                         // functions of the pipeline use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
 } spyi_pipeline;
@@ -53025,16 +53026,16 @@ typedef struct spyi_raster_part {
 typedef struct spyi_stage_again {
     spyi_plan *plan; // one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
-    spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
+    spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
-    size_t arg_count; // of the whole draw
+    size_t arg_count; // number of arguments of the whole draw
 } spyi_stage_again;
 
 struct spy_raster {
     spyi_object object;
     char *label; // for messages and debug tools
     spyi_raster_part parts[SPYI_RASTER_STAGES];
-    spyi_raster_state state; // what does not depend on a draw
+    spyi_raster_state state; // the part of the state that all draws share
     spyi_raster_blend blends[SPYI_MOST_TARGETS];
     bool depth_read_only;
     // Copies of the desc's lists.
@@ -53051,21 +53052,22 @@ struct spy_raster {
     uint32_t use_capacity;
     uint8_t *block;
     uint32_t block_capacity;
-    // What the last arguments were for, by their names, which draws mostly give again.
+    // The use of each argument of the last draw, by its name, because draws mostly repeat their names.
     struct {
         char name[31];
         uint8_t feeds;
     } fed[SPYI_MOST_FED];
     uint32_t fed_count;
     spyi_stage_again again[SPYI_RASTER_STAGES];
-    // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
+    // For gradients (draw_gradient.h): generated modules, the raster that draws triangles' numbers, and its
+    // targets.
     struct spyi_draw_gradient *gradients;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
     struct spy_raster *previous, *next; // in spy_device.rasters
 };
 
-// What one stage of the running draw has.
+// One stage of the running draw.
 typedef struct spyi_draw_stage {
     spyi_plan *plan; // one reference
     spyi_variant *variant;
@@ -53078,21 +53080,22 @@ typedef struct spyi_drawing {
     spy_device *device;
     const spy_draw_desc *desc;
     spy_args args;
-    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // what each argument is for: bits of spyi_feeds
+    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // the use of each argument: bits of spyi_feeds
     spyi_draw_work work;
     spyi_raster_state state;
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
-    uint32_t use_count, target_uses; // in raster->uses: those of targets come first
+    uint32_t use_count, target_uses; // uses in raster->uses, and how many of them are targets', which come
+                                     // first
     bool untracked;
     // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
     // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // its name, for messages
+    const char *least_vertices, *least_instances; // names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
 
-// Bits.
+// What an argument is for, as bits.
 enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
 
 // raster.c
@@ -53100,7 +53103,7 @@ enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATT
 SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int stage, spyi_text *error);
 SPYI_FN void spyi_rasters_attach(spy_device *device);
 SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's release
-SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
+SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets how draws repeat the stages' plans
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
@@ -53114,15 +53117,17 @@ SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
 // *left: the device was left to make it, and the draw begins anew.
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
-SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all of a raster
-SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // those without references
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all pipelines of the raster
+SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // frees pipelines without references whose
+                                                               // work has finished
 
 // targets.c
-// Checks the targets and fills their part of the work, the state and the uses.
+// Checks the targets, and fills the members of the work, the state and the uses that depend on them.
 SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error);
 
 // vertices.c
-// The same for attributes, indices and indirect counts, and how much is drawn.
+// Does the same for attributes, indices and indirect counts, and finds how many vertices and instances are
+// drawn.
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
 // Checks a desc's lists of attributes and layouts against the vertex function's inputs.
 SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);
@@ -53131,9 +53136,8 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 
 // >>call/draw_gradient.h ------------------------------------------------------------------------------------
 
-// Gradients through draws. The picture is not differentiated as a picture: a second draw notes which triangle each pixel
-// shows, and all else are ordinary calls of a generated module, so that sums of gradients, textures, samplers, command lists
-// and hazards are those of calls.
+// Gradients through draws. A second draw stores which triangle each pixel shows. Everything else is done by ordinary calls
+// of a generated module, so that calls' code for sums of gradients, textures, samplers, command lists and hazards is used.
 //
 //     1. slangpy_draw_corner  runs the vertex function for each corner of each triangle; its results are rows of `corners`
 //     2. a draw               writes the number of the triangle that is visible, by the draw's own tests
@@ -53151,16 +53155,18 @@ typedef struct spyi_draw_form {
     uint8_t
         channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
                                        // target's do not count
-    uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
+    uint8_t columns[SPY_MOST_TARGETS]; // columns of each target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
-    uint8_t vertices;                  // gradients go on to the vertex function
-    uint8_t edges;                     // ... and there are those of edges
+    uint8_t vertices;                  // the vertex function has gradients too
+    uint8_t edges;                     // gradients include the movement of edges; only with `vertices`
     uint8_t indexed;
     uint8_t short_indices, signed_indices;
-    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
-    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
-    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
-    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // and whether it has a gradient
+    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // for each input of the vertex function: the number of its tensor,
+                                           // from 0
+    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // for each input of the vertex function: its first
+                                                     // column in that tensor
+    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // for each tensor: 1 if it has floats, 2 ints, 3 uints
+    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // for each tensor: whether it has a gradient
     uint8_t buffer_count;
 } spyi_draw_form;
 
@@ -53168,9 +53174,9 @@ typedef struct spyi_draw_form {
 typedef struct spyi_draw_gradient {
     spyi_draw_form form;
     spy_module *module;                   // one reference
-    spy_function *corner, *pixel, *edges; // of the module
-    uint32_t columns, flat_columns;       // of a corner: floats, and integers
-    uint32_t generation;                  // of the raster's module
+    spy_function *corner, *pixel, *edges; // functions of `module`
+    uint32_t columns, flat_columns;       // floats, and integers, in the row of a corner
+    uint32_t generation;                  // generation of the raster's module that this was made for
     struct spyi_draw_gradient *next;
 } spyi_draw_gradient;
 
@@ -53362,7 +53368,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         for (uint32_t d = 0; d < launch->shape.rank; d++)
             if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
                 (launch->plain &&
-                 !spyi_leaf_has_dim(&b->leaves[i], d))) // also of size 1: for any sizes alike
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the order
+                                                        // is the same for all sizes
                 shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
@@ -54149,7 +54156,8 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
         return false;
     if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
-        bound->leaves[i].consumed; // gathered components lie anywhere: both leaves need the same ones
+        bound->leaves[i].consumed; // gathered components can lie anywhere, so that both leaves must consume
+                                   // the same dimensions
     return consumed == bound->leaves[j].consumed &&
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
@@ -54235,7 +54243,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
-        // Compile threads have no textures.
+        // Calls that are compiled ahead on a thread have no textures.
         if (b->leaves[i].out && spyi_leaf_is_resource(&b->leaves[i]) &&
             values->items[b->leaves[i].value].held[0]) {
             spy_status status = spyi_check_texture(b, values, i, error);
@@ -54243,7 +54251,8 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // several elements of the call may share such a
+                                                           // gradient
         if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
@@ -54253,10 +54262,12 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of it
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of a tensor that is
+                                                            // passed whole
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
-            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
+            // additions to both happen in order within a thread, or in separate passes
+            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue;
             if (added) {
                 spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
                               b->leaves[i].path, b->leaves[j].path);
@@ -56142,7 +56153,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module *module = spy_load_module(device, &desc);
     function = module ? spy_find_function(module, "finish_sums") : NULL;
     if (!function || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
-    device->finish_sums = function; // it lives as long as the device
+    device->finish_sums = function; // the function lives as long as the device
     spyi_leave(device);
     return function;
 }
@@ -56757,25 +56768,25 @@ void spy_release_resolution(spy_resolution *resolution) {
 // One tensor of the check: an input or an output.
 typedef struct spyi_checked {
     char path[64];                    // "x", "light.color", "_result"
-    spy_tensor *tensor, *flat, *grad; // the copy, and views of its scalars and of its gradient's
-    int64_t count;                    // scalars
+    spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
+    int64_t count;                    // number of scalars
     spy_dtype dtype;
-    bool input, output; // found when the call is bound; neither: it takes no part
+    bool input, output; // found when the call is bound; with neither, the tensor takes no part
     double *seeds, *plus, *minus,
-        *grads; // `count` numbers each: of outputs the first three, of inputs the last
+        *grads; // `count` numbers each; outputs use the first three, inputs the last
 } spyi_checked;
 
 typedef struct spyi_gradcheck {
     spy_function *function;
     spy_device *device;
     const spy_gradcheck_desc *desc;
-    bool wide;      // float numbers, arrays and tensors become double
-    bool own_types; // numbers and host arrays keep their types; else they are float
+    bool wide;      // float numbers, arrays and tensors are converted to double
+    bool own_types; // numbers and host arrays keep their types; otherwise they become float
     spyi_checked items[SPYI_MOST_CHECKED];
     uint32_t count;
     spy_arg *args; // the arguments, and one more for the result
     size_t arg_count;
-    void *blocks[SPYI_MOST_CHECKED]; // lists of fields
+    void *blocks[SPYI_MOST_CHECKED]; // memory of lists of fields
     uint32_t block_count;
     uint64_t random;
     spyi_text error;
@@ -56875,7 +56886,7 @@ static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
     return NULL;
 }
 
-// Returns a tensor of host numbers with a gradient; `data` NULL: zeros.
+// Returns a tensor of host numbers with a gradient; They are zeros if `data` is NULL.
 static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
@@ -56898,7 +56909,8 @@ static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, s
 
 static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out);
 
-// Replaces one argument by a tensor that can be checked, if it holds float numbers. Others stay as they are.
+// Replaces one argument by a tensor that can be checked, if it holds float numbers. Other arguments stay as
+// they are.
 static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, const char *path, spy_arg *out) {
     spy_tensor *made = NULL;
     spy_shape shape;
@@ -56908,11 +56920,11 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         spy_arg value = arg->value.fields[0];
         value.name = arg->name;
-        if (!value._map_count) { // a mapping around the pair
+        if (!value._map_count) { // a mapping given around the pair
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
-        if (!value.type) value.type = arg->type; // and a type
+        if (!value.type) value.type = arg->type; // a type given around the pair
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
@@ -56926,7 +56938,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     }
     if (arg->kind == SPY_ARG_KIND_TENSOR) {
         if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
-            return SPY_OK; // the call says what is wrong with it
+            return SPY_OK; // the call reports what is wrong with it
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
                spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
@@ -57010,7 +57022,7 @@ static spy_status spyi_gradcheck_directions(spyi_gradcheck *g, const spyi_plan *
     return SPY_OK;
 }
 
-// Makes the plan and the kernels of a call, without a report of failures. *has_result: the function returns a
+// Makes the plan and the kernels of a call. Reports no errors. Sets *has_result when the function returns a
 // value.
 static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, bool *has_result) {
     spy_status status = spyi_enter(g->function, SPYI_KIND_FUNCTION, "spy_gradcheck");
@@ -57036,7 +57048,7 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
 
 // >>numbers
 
-static double spyi_gradcheck_random(spyi_gradcheck *g) { // from 0.25 to 1, of either sign
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // absolute value 0.25 to 1, of either sign
     g->random = spyi_hash(&g->random, sizeof g->random, 1);
     double u = (double)(g->random >> 40) / 16777216.0;
     return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
@@ -57077,7 +57089,8 @@ static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, 
     size_t size = spyi_scalar_size(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
-        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // as it has been rounded
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // the number as it was rounded by the
+                                                                    // type
     if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -57145,7 +57158,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double allowed = absolute + relative * largest + 8 * noise / (upper - lower);
     double error = (analytic > numeric ? analytic - numeric : numeric - analytic) / allowed;
     info->checked++;
-    if (!(error <= 1)) info->wrong++; // also when one of them is not a number
+    if (!(error <= 1)) info->wrong++; // this also counts NaN as wrong
     if (!(error <= *worst) || info->checked == 1) {
         *worst = error;
         snprintf(info->argument, sizeof info->argument, "%s", c->path);
@@ -57164,7 +57177,7 @@ static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
         for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
         if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
         if (c->output && status == SPY_OK)
-            status = spyi_gradcheck_read(c->grad, c->seeds); // as they were rounded
+            status = spyi_gradcheck_read(c->grad, c->seeds); // the numbers as they were rounded by the type
     }
     if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -57180,7 +57193,8 @@ static spy_status spyi_gradcheck_compare(spyi_gradcheck *g, spy_gradcheck_info *
         spyi_checked *c = &g->items[i];
         int64_t count = !c->input ? 0 : c->count < most ? c->count : most;
         for (int64_t k = 0; k < count && status == SPY_OK; k++) {
-            // Of many numbers it takes one at random of each of `count` parts.
+            // If there are many numbers, divides them into `count` parts and takes one number at random from
+            // each.
             int64_t begin = (int64_t)((double)c->count / (double)count * (double)k);
             int64_t end = (int64_t)((double)c->count / (double)count * (double)(k + 1));
             double u = (spyi_gradcheck_random(g) + 1) / 2;
@@ -57223,7 +57237,7 @@ static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
         }
         spy_release_tensor(made);
         g->args[result_at] = spy_arg_tensor("_result", attached);
-    } else { // the function returns nothing
+    } else { // without a result, because the function returns nothing
         memmove(&g->args[result_at], &g->args[result_at + 1],
                 (g->arg_count - result_at - 1) * sizeof *g->args);
         g->arg_count--;
@@ -57253,7 +57267,7 @@ spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradch
     g.random = desc ? desc->seed + 1 : 1;
     g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
     status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
-    spyi_text first = { NULL, 0, 0 }; // why the check in the arguments' plain types is not possible
+    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments' plain types cannot be checked
     spy_status first_status = SPY_OK;
     for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
         spyi_gradcheck_clear(&g);
@@ -57344,7 +57358,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
     spyi_stage stage;
     memset(&stage, 0, sizeof stage);
     uint32_t generation = part->function->module->generation;
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     spy_status status = spyi_raster_reflect(part, s, &stage, error);
     if (status != SPY_OK) {
         spyi_stage_free(&stage);
@@ -57370,11 +57384,12 @@ static const char *spyi_scalar_word(const spyi_type *type) {
                : "integers";
 }
 
-// Checks that the vertex function writes what the fragment function takes.
+// Checks that the vertex function writes all inputs of the fragment function.
 static spy_status spyi_check_varyings(const spy_raster *raster, spyi_text *error) {
     const spyi_varyings *from = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs,
                         *to = &raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
-    for (uint32_t k = 0; k < from->count; k++) // matrices and arrays take several locations: the driver looks
+    for (uint32_t k = 0; k < from->count; k++) // the driver checks matrices and arrays, which take several
+                                               // locations
         if (from->items[k].type->kind != SPYI_TYPE_SCALAR && from->items[k].type->kind != SPYI_TYPE_VECTOR)
             return SPY_OK;
     for (uint32_t i = 0; i < to->count; i++) {
@@ -57451,7 +57466,7 @@ static void spyi_stencil_state(const spy_stencil *from, uint8_t to[4]) {
     to[3] = (uint8_t)(from->compare ? from->compare : SPY_COMPARE_ALWAYS);
 }
 
-// Replaces what is left open: a factor by `factor`.
+// Replaces a default blend factor by `factor`.
 static uint8_t spyi_factor(spy_blend_factor given, spy_blend_factor factor) {
     return (uint8_t)(given ? given : factor);
 }
@@ -57559,9 +57574,10 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
     device->free_pipelines = spyi_pipelines_free_finished;
 }
 
-// The device has waited for all work, or is lost.
+// By now the device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL; // all are dropped, in any order
+    // all modules are dropped, in any order
+    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
         p->head.resource.use_submit = p->head.resource.held_submit = 0;
@@ -57626,7 +57642,8 @@ static spy_raster *spyi_raster_make(spy_device *device, const spy_raster_desc *d
     r->object.kind = (uint32_t)SPYI_KIND_RASTER;
     r->object.device = device;
     spyi_atomic_store(&r->object.references, 1);
-    r->next = device->rasters; // before the device is left: its release would find it
+    r->next = device->rasters; // added before the device is left, so that the device's release finds the
+                               // raster
     if (r->next) r->next->previous = r;
     device->rasters = r;
     r->label = spyi_raster_label(d);
@@ -57691,7 +57708,7 @@ void spy_release_raster(spy_raster *raster) {
 // Pipelines of draws: found by what they are made of, or made. The two stages were compiled by themselves; here they
 // get one interface, in which the fragment stage's parameters come behind those of the vertex stage.
 
-#define SPYI_MOST_PIPELINES 64 // that a raster keeps
+#define SPYI_MOST_PIPELINES 64 // number of pipelines that a raster keeps
 
 // >>lifetime
 
@@ -57722,7 +57739,8 @@ SPYI_FN void spyi_pipelines_free_finished(spy_device *device) {
 }
 
 static void spyi_pipeline_unused(spy_device *device, spyi_resource *resource) {
-    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // its first member's first member
+    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // the storage is p's first member, and the resource
+                                                          // is the storage's
     p->next = device->waiting_pipelines;
     device->waiting_pipelines = p;
     spyi_pipelines_free_finished(device);
@@ -57757,12 +57775,12 @@ static void spyi_pipelines_trim(spy_raster *raster) {
     }
 }
 
-// >>one interface
+// >>the interface of both stages
 
 typedef struct spyi_merged {
     spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
-    void *code[SPYI_RASTER_STAGES]; // copies that have been changed
+    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which have been changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
@@ -57777,7 +57795,7 @@ static bool spyi_draw_has_handles(const spyi_drawing *d) {
     return false;
 }
 
-// Adds the parameters of one stage that take bindings, or its uniform buffers, with numbers from *next on.
+// Adds one stage's parameters that take bindings, or its uniform buffers, and numbers them from *next on.
 static void spyi_merge_parameters(spyi_merged *m, const spyi_program *program, uint8_t stage, bool uniforms,
                                   uint32_t *next) {
     const spyi_interface *iface = &program->iface;
@@ -57944,11 +57962,12 @@ SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, 
 // Where the vertices of a draw come from: attributes by name or by explicit layouts, indices, counts that the GPU
 // reads; and how many vertices and instances are drawn.
 
-#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes, what every device takes
+#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes; each device supports a stride of this size
 
 // >>formats
 
-// Returns how numbers are read: 'f', 'i', 'u'; 0 means that vertices do not have them.
+// Returns the class of numbers of a type: 'f' float, 'i' integer, 'u' unsigned; 0 means that vertices cannot
+// have such numbers.
 static char spyi_vertex_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:
@@ -57963,7 +57982,7 @@ static char spyi_vertex_class(spy_dtype scalar) {
     }
 }
 
-// Returns the format of vectors in a tensor; NONE: there is none.
+// Returns the format of vectors in a tensor, or NONE if there is no such format.
 static spy_format spyi_vertex_format(spy_dtype scalar, uint32_t columns) {
     static const struct {
         uint8_t scalar, formats[4];
@@ -58023,7 +58042,7 @@ static bool spyi_is_per_instance(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// Notes how many vertices or instances a buffer has elements for.
+// Lowers the least number of vertices or instances to the number of elements of a buffer.
 static void spyi_note_elements(spyi_drawing *d, uint32_t per_instance, uint64_t elements, const char *name) {
     if (per_instance) {
         if (elements * per_instance < d->instances)
@@ -58070,7 +58089,7 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// The elements of a tensor as scalars or vectors.
+// A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
     uint64_t count, stride; // bytes
 } spyi_elements;
@@ -58229,7 +58248,7 @@ static spy_status spyi_named_attributes(spyi_drawing *d, spyi_text *error) {
 
 // >>attributes by explicit lists
 
-static bool spyi_same_word(const char *a, const char *b) { // letters of any case
+static bool spyi_same_word(const char *a, const char *b) { // compares without regard to case
     for (; *a && *b; a++, b++) {
         char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
         char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
@@ -58238,7 +58257,8 @@ static bool spyi_same_word(const char *a, const char *b) { // letters of any cas
     return *a == *b;
 }
 
-// Returns whether the attribute's name is the input's semantic, with its number in either place, or its name.
+// Returns whether the attribute's name is the input's name, or its semantic. The semantic's number may be
+// part of the name or be given beside it.
 static bool spyi_attribute_is(const spy_vertex_attribute *a, const spyi_varying *v) {
     char full[80];
     if (v->semantic[0] && spyi_same_word(a->name, v->semantic) && a->semantic_index == v->semantic_index)
@@ -58288,7 +58308,8 @@ static const char *const spyi_buffer_names[SPY_MOST_VERTEX_BUFFERS] = {
     "vertex_buffers[12]", "vertex_buffers[13]", "vertex_buffers[14]", "vertex_buffers[15]"
 };
 
-// Adds the buffers that some input needs, each once. `ends`: the last byte of an element that is read.
+// Adds each buffer that some input needs once. `ends` has for each buffer the end of the bytes that are read
+// of an element.
 static spy_status spyi_take_buffers(spyi_drawing *d, const uint32_t *ends, uint8_t *numbers,
                                     spyi_text *error) {
     for (uint32_t i = 0; i < d->raster->layout_count; i++) {
@@ -58411,7 +58432,7 @@ static spy_status spyi_draw_indirect(spyi_drawing *d, spyi_text *error) {
     return SPY_OK;
 }
 
-// Finds how much is drawn, and checks it against what there is.
+// Finds how many vertices and instances are drawn, and checks the numbers against the sizes of the buffers.
 static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text *error) {
     const spy_draw_desc *desc = d->desc;
     spyi_draw_work *w = &d->work;
@@ -58422,7 +58443,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     w->instance_count = desc->instance_count ? desc->instance_count : 1;
     w->count = desc->vertex_count;
     if (desc->draw_nothing || desc->indirect) {
-        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts not 0 is all that it says
+        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts only whether it is 0 matters
         return SPY_OK;
     }
     if (!w->count && have == UINT64_MAX) {
@@ -58463,7 +58484,7 @@ SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
 // >>call/targets.c ------------------------------------------------------------------------------------------
 
 // The targets of a draw: checks of formats, uses and sizes against each other and against what the fragment function
-// returns; their part of the work, of the pipeline's state and of the uses.
+// returns. Also fills the members of the work, of the pipeline's state and of the uses that depend on them.
 
 #define SPYI_TARGET_HOW (SPYI_USE_ATTACHMENT | SPYI_USE_READS | SPYI_USE_WRITES)
 
@@ -58481,7 +58502,8 @@ static spy_status spyi_bad_target(uint32_t i, const char *member, const spy_text
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
+// Makes the checks that are the same for each target, adds the target's use, and gives its view. `i` is the
+// target's number, or SPYI_MOST_TARGETS for the depth target.
 static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
                                        uint64_t *view, spyi_text *error) {
     const uint32_t usage =
@@ -58538,7 +58560,7 @@ static spy_status spyi_check_samples(spyi_drawing *d, uint32_t i, const spy_text
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// Returns how numbers are read: 0 floats, 1 integers, 2 unsigned integers.
+// Returns the class of numbers of a type: 0 floats, 1 integers, 2 unsigned integers.
 static int spyi_number_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:
@@ -58727,8 +58749,9 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
 // spy_draw: puts together what the targets, the two stages and the vertices need, finds the pipeline, and records
 // the draw on the queue or in a command list.
 //
-// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, after which everything is
-// found again: only a round that stayed inside is recorded.
+// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, so that other threads can
+// change things; everything is then found again, and a draw is recorded only after a round that never left the
+// device.
 
 static const uint8_t spyi_stage_bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
 
@@ -58760,7 +58783,7 @@ static void spyi_draw_names(const spyi_drawing *d, spyi_text *error) {
     }
 }
 
-// Finds what an argument of this name is for.
+// Finds which stages and lists take an argument of this name.
 static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *feeds, spyi_text *error) {
     *feeds = 0;
     if (spyi_takes_argument(&d->raster->parts[0], name)) *feeds |= SPYI_FEEDS_VERTEX;
@@ -58776,7 +58799,7 @@ static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *fe
     return SPY_ERROR_AMBIGUOUS;
 }
 
-// Finds what each argument is for.
+// Finds which stages and lists take each argument.
 static spy_status spyi_draw_arguments(spyi_drawing *d, spyi_text *error) {
     spy_raster *r = d->raster;
     if (d->args.count && !d->args.items) {
@@ -58827,7 +58850,7 @@ static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
 
 // >>stages
 
-// Refuses a texture of the stage that is a target. All values are still those of the stage.
+// Refuses a texture of the stage that is also a target of the draw. At this time d's values are the stage's.
 static spy_status spyi_check_feedback(const spyi_drawing *d, const spyi_variant *variant,
                                       const spyi_values *values, spyi_text *error) {
     spyi_use mine[SPYI_MOST_VALUE_USES];
@@ -58899,7 +58922,7 @@ static void spyi_begin_stage(const spyi_drawing *d, spyi_plan *plan, const spyi_
     run->launch = plan->launch;
 }
 
-// Returns whether the options say nothing that a stage is bound or compiled by.
+// Returns whether the options set nothing on which the binding or code of a stage depends.
 static bool spyi_draw_is_plain(const spy_call_options *options) {
     spy_call_options plain;
     if (!options) return true;
@@ -58908,7 +58931,7 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Notes how the stage was bound, for draws with arguments of the same names and kinds.
+// Stores how the stage was bound, for draws with arguments of the same names and kinds.
 static void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given) {
     spyi_stage_again *a = &d->raster->again[s];
     const spyi_draw_stage *stage = &d->stages[s];
@@ -58916,7 +58939,8 @@ static void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *va
     bool simple = count == given && !values->global_count && !values->grad_count &&
                   !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
                   stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
+    // the plan is stored already, but these arguments could not repeat it
+    if (a->plan == stage->plan && a->arg_count == d->args.count) return;
     if (a->plan) spyi_plan_release(d->device, a->plan);
     a->plan = NULL;
     if (!simple) return;
@@ -58936,8 +58960,8 @@ static void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *va
     a->plan->references++;
 }
 
-// Takes the arguments for a stage that is bound as in an earlier draw. Returns false, having changed nothing of the
-// draw, if it is not.
+// Takes the arguments for a stage that is bound as in an earlier draw. Returns false, without a change of the draw,
+// if the arguments do not fit.
 static bool spyi_repeat_stage(spyi_drawing *d, int s, const spy_call_options *options, spyi_values *values) {
     spyi_stage_again *a = &d->raster->again[s];
     const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
@@ -58958,7 +58982,8 @@ static bool spyi_repeat_stage(spyi_drawing *d, int s, const spy_call_options *op
     return true;
 }
 
-// Binds one stage, and compiles it if need be. *left: the device was left, and the draw begins anew.
+// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then begins
+// anew.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
     spyi_raster_part *part = &d->raster->parts[s];
@@ -59004,13 +59029,14 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     d->stages[s].plan = plan;
     plan->references++;
     spyi_begin_stage(d, plan, values, &run);
-    if (SPYI_LIKELY(plan->variant_count == 1)) { // a stage has no other: it walks through no memory
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // usual for a stage, since it walks through no memory
         variant = plan->variants[0];
         status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
     } else {
         status = spyi_choose(&run, &variant, error);
     }
-    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true; // a reload came between
+    // a reload happened meanwhile
+    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true;
     *left = *left || run.left;
     if (status != SPY_OK || *left) return status;
     status = spyi_pack_stage(d, s, &run, variant, error);
@@ -59040,7 +59066,7 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Copies the stages' blocks one behind the other.
+// Copies the blocks of both stages into one block, one after the other.
 static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, spyi_text *error) {
     spy_raster *r = d->raster;
     if (!pipeline->block_size) return SPY_OK;
@@ -59069,7 +59095,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK) status = spyi_draw_block(d, pipeline, error);
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
-    if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
+    if (pipeline->handles) { // the kernel may use all textures that have handles, and memory that is no
+                             // argument
         if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
         d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
         d->untracked = true;
@@ -59101,7 +59128,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
     return status;
 }
 
-// One round: everything up to the record. *left: the device was left, and nothing was recorded.
+// Does everything up to the recording of the draw. Sets *left when the device was left, so that nothing was
+// recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -59154,7 +59182,8 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
     spy_status status = spyi_enter(raster, SPYI_KIND_RASTER, name);
     if (status != SPY_OK) return status;
     spy_device *device = raster->object.device;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
+    // the sink is the first member of a command list
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL;
     spyi_text error = { NULL, 0, 0 };
     const char *problem = spyi_draw_problem(desc, options);
     spyi_drawing d;
@@ -59167,7 +59196,7 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    spyi_atomic_add(&raster->object.references, 1); // the device may be left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     for (bool left = true; left && status == SPY_OK;) {
         status = spyi_draw_once(&d, options, sink, &left, &error);
         spyi_draw_stages_drop(&d);
@@ -59185,7 +59214,8 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
 // Writes the Slang functions that gradients of a draw are made of (draw_gradient.h). They stand behind the text of the
 // user's module and call its vertex and fragment function as plain functions.
 
-// A name in the generated text begins with slangpy_draw, so that none meets a uniform parameter of the user's.
+// Names in the generated text begin with slangpy_draw, so that none equals the name of a user's uniform
+// parameter.
 typedef struct spyi_draw_writer {
     const spy_raster *raster;
     const spyi_draw_form *form;
@@ -59258,11 +59288,11 @@ static bool spyi_draw_has_gradient(const spyi_raster_part *part, uint32_t p) {
 }
 
 typedef enum spyi_draw_uniforms {
-    SPYI_DRAW_DECLARED, // as parameters of a differentiable function
-    SPYI_DRAW_CONSTANT, // ... that all have no gradient
-    SPYI_DRAW_PAIRS,    // as parameters of its derivative
+    SPYI_DRAW_DECLARED, // parameters of a differentiable function
+    SPYI_DRAW_CONSTANT, // parameters of a differentiable function, all no_diff
+    SPYI_DRAW_PAIRS,    // parameters of the written derivative, as differential pairs
     SPYI_DRAW_PLAIN,
-    SPYI_DRAW_NAMED // as arguments
+    SPYI_DRAW_NAMED // arguments of a call, by name
 } spyi_draw_uniforms;
 
 static void spyi_draw_uniform_list(spyi_draw_writer *w, const spyi_raster_part *part,
@@ -59297,7 +59327,7 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
         instance = instance || strcmp(name, v->name) == 0 ||
                    (v->field && strcmp(name, signature->params[v->param].name) == 0);
     }
-    // What has no gradient is read as a constant, which any field may be given.
+    // A tensor without a gradient is read as a constant, which can be the value of a field of any type.
     bool has_grad = form->buffer_has_grad[form->buffers[input]] != 0;
     bool constant = form->vertices && spyi_draw_is_float(v->type) && !(has_grad && !v->no_diff);
     spyi_text_add(w->out, "%s%s(", constant ? "no_diff " : "", v->type->name);
@@ -59308,7 +59338,7 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
     spyi_text_add(w->out, ")");
 }
 
-// Writes where an output of the vertex function lies in a row: returns its first column.
+// Writes the columns of a row in which an output of the vertex function is stored. Returns the first column.
 static const spyi_varying *spyi_draw_output_at(const spy_raster *raster, uint32_t location) {
     const spyi_varyings *outputs = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs;
     for (uint32_t i = 0; i < outputs->count; i++)
@@ -59465,7 +59495,7 @@ static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
     }
 }
 
-// Writes the parameters that are a gradient for each target, or their names.
+// Writes a parameter for the gradient of each target, or only the names of these parameters.
 static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const char *name) {
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
         if (w->form->channels[t] && before)
@@ -59473,7 +59503,7 @@ static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const
         else if (w->form->channels[t]) spyi_text_add(w->out, ", %s%u", name, t);
 }
 
-// Adds up what the fragment function returns, times the targets' gradients.
+// Writes the sum of the fragment function's results multiplied by the targets' gradients.
 static void spyi_draw_sum(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     for (uint32_t i = 0; i < part->stage.system_outputs.count; i++)
@@ -59585,7 +59615,8 @@ static void spyi_draw_pixel_text(spyi_draw_writer *w) {
 
 // >>edges
 
-// Writes the colour beside an edge times its gradient, with its sign in the jump from one side to the other.
+// Writes the colour beside an edge multiplied by its gradient, with the sign that this side has in the
+// difference of the two sides.
 static void spyi_draw_side(spyi_draw_writer *w, const char *id, const char *sign) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     spyi_text_add(w->out,
@@ -59725,8 +59756,8 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds how the fragment function's inputs are interpolated, from its code. Code that needs more than the function to be
-// compiled is left to the draw, which then has interpolated with perspective.
+// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be compiled alone,
+// the draw reports why, and interpolation with perspective is assumed here.
 static void spyi_draw_find_interpolation(spyi_raster_part *part) {
     spy_function *function = part->function;
     const spyi_conformances none = { NULL, 0 };
@@ -59747,8 +59778,9 @@ static void spyi_draw_find_interpolation(spyi_raster_part *part) {
 static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
     spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
     spyi_text text = { NULL, 0, 0 };
-    // Slang crashes over a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
-    // [partitioning(...)] takes a text, too, and means nothing outside of hull shaders.
+    // Slang crashes on a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
+    // So [shader("...")] is replaced by [partitioning("...")], which also takes a string and has no effect outside
+    // of hull shaders.
     const spy_define plain = { "shader", "partitioning" };
     spy_status status = spyi_draw_check_derivative(raster, SPYI_RASTER_FRAGMENT, error);
     if (status == SPY_OK && g->form.vertices)
@@ -59789,35 +59821,37 @@ SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_fo
 
 // >>call/draw_backward.c ------------------------------------------------------------------------------------
 
-// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. What they need of the draw is
-// looked up within the device first; they themselves are made by the public functions.
+// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. The values that they need
+// from the draw are looked up inside the device first. The calls and the draw are then made by the public functions.
 
 enum { SPYI_DRAW_OWN_ARGS = 16 + SPYI_MOST_ATTRIBUTES + 2 * SPYI_MOST_TARGETS };
 
-// A backward call of a draw that is being made.
+// One running spy_draw_backward().
 typedef struct spyi_draw_pass {
     const char *name;
     spyi_drawing *d;
-    spy_call_options options; // of the calls
+    spy_call_options options; // options of the calls
     spyi_draw_form form;
     spyi_draw_gradient gradient;
-    uint32_t triangles;                           // of one instance
-    int64_t corners;                              // of all
-    bool reversed;                                // large depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // of the form's buffers, as numbers (n, columns)
-    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // of each; 0: as many as its struct has
+    uint32_t triangles;                           // triangles of one instance
+    int64_t corners;                              // corners of all triangles of all instances
+    bool reversed;                                // larger depths are in front
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // tensors with the attributes' numbers, of shape (n,
+                                                  // columns), by buffer of the form
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
+                                                  // struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
     spy_arg args[SPYI_DRAW_OWN_ARGS + SPYI_MOST_DRAW_ARGS];
     uint32_t arg_count;
-    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // of structs in `args` without their gradients
+    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // copies of structs in `args` without their gradients
     uint32_t field_count;
 } spyi_draw_pass;
 
-// >>what the draw says
+// >>what is looked up of the draw
 
-// The argument may be a bad one: the calls refuse it, with its name.
+// A wrong argument is not refused here; the calls refuse it by its name.
 static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
@@ -59838,7 +59872,7 @@ static spy_status spyi_draw_unsupported(spyi_text *error, const char *what) {
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Refuses what gradients of draws do not have.
+// Refuses draws whose gradients are not supported.
 static spy_status spyi_draw_check_gradients(const spyi_drawing *d, spyi_text *error) {
     const spy_raster *r = d->raster;
     const spy_draw_desc *desc = d->desc;
@@ -59908,7 +59942,7 @@ static spy_status spyi_draw_find_targets(spyi_draw_pass *pass, spyi_text *error)
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Finds the argument that gives an input of the vertex function, and what it is made of.
+// Finds the argument that gives an input of the vertex function, and its tensor and columns.
 static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *error) {
     const spyi_drawing *d = pass->d;
     const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_VERTEX];
@@ -59991,7 +60025,7 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Within the device: finds all that the calls need, and the generated module.
+// Finds all that the calls need, and the generated module. Called inside the device.
 static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     spyi_drawing *d = pass->d;
     spy_raster *r = d->raster;
@@ -60007,12 +60041,12 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // feeds, arguments and indices may be unchecked
+    if (status != SPY_OK) return status; // without a check, d's feeds, arguments and indices may be wrong
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // nothing moves
+    if (!pass->form.vertices) pass->form.edges = 0; // no edge moves when the vertex function has no gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
@@ -60028,7 +60062,7 @@ static spy_status spyi_draw_no(
     return SPY_ERROR_INTERNAL;
 }
 
-// Returns a view of an attribute's numbers, (n, columns).
+// Returns a view of an attribute's numbers, of shape (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
     if (!flat) return NULL;
@@ -60105,7 +60139,8 @@ static const char spyi_draw_ids_source[] =
     "}\n"
     "[shader(\"fragment\")] uint draw_ids_fragment(Corner corner) : SV_Target { return corner.id; }\n";
 
-// Finds the functions that draw the numbers. NULL functions: the error has been reported.
+// Finds the functions that draw the triangles' numbers. They are NULL when it fails; the error has then been
+// reported.
 static void spyi_draw_id_functions(spy_device *device, const char *name, spy_function *functions[2]) {
     spy_module_desc desc;
     functions[0] = functions[1] = NULL;
@@ -60124,7 +60159,7 @@ static void spyi_draw_id_functions(spy_device *device, const char *name, spy_fun
     spyi_leave(device);
 }
 
-// Makes the raster that draws the numbers by the same tests.
+// Makes the raster that draws the triangles' numbers, with the depth and stencil tests of the draw.
 static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     spy_function *functions[2];
     const spyi_raster_state *s = &pass->d->raster->state;
@@ -60146,7 +60181,7 @@ static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     return spy_create_raster(pass->d->device, &desc);
 }
 
-// Takes the raster's own, which the last call left, or makes them.
+// Takes the targets that the last call left in the raster, or makes new ones.
 static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     spy_raster *r = pass->d->raster;
     const spy_draw_desc *desc = pass->d->desc;
@@ -60156,7 +60191,7 @@ static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     pass->ids = r->ids;
     pass->id_target = r->id_target;
     pass->id_depth = r->id_depth;
-    r->id_target = r->id_depth = NULL; // another thread makes its own
+    r->id_target = r->id_depth = NULL; // so that another thread makes its own targets
     if (pass->ids) spyi_atomic_add(&pass->ids->object.references, 1);
     spyi_leave(pass->d->device);
     if (pass->id_target &&
@@ -60196,7 +60231,7 @@ static void spyi_draw_pass_end(spyi_draw_pass *pass, bool made) {
     spy_release_tensor(pass->corner_rows);
     spy_release_tensor(pass->flat_rows);
     spy_release_raster(pass->ids);
-    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses them again
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses the targets again
         if (!r->id_target) r->id_target = pass->id_target, pass->id_target = NULL;
         if (!r->id_depth) r->id_depth = pass->id_depth, pass->id_depth = NULL;
         spyi_leave(pass->d->device);
@@ -60308,7 +60343,8 @@ static const char *const spyi_draw_clear_names[SPY_MOST_TARGETS] = { "slangpy_dr
                                                                      "slangpy_draw_c4", "slangpy_draw_c5",
                                                                      "slangpy_draw_c6", "slangpy_draw_c7" };
 
-// The arguments and the result that both functions of pixels have, and the call. `view` is a SpyiDrawView.
+// Calls slangpy_draw_pixel or slangpy_draw_edges with the arguments and the result that both have. `view` is
+// a SpyiDrawView.
 static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     const spyi_draw_work *w = &pass->d->work;
     spy_arg pair[2];
@@ -60316,7 +60352,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     float view[6];
     memcpy(view, w->viewport, sizeof view);
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_arg_f32(NULL, 1); // the derivative of the function's sum is wanted as it is
+    pair[1] = spy_arg_f32(NULL, 1); // the gradient of the function's result, which is a sum, is 1
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_texture(edges ? "slangpy_draw_ids" : "slangpy_draw_id", pass->id_target));
@@ -60401,7 +60437,7 @@ static void spyi_draw_explain(const spyi_draw_pass *pass, spyi_text *out) {
 
 // >>the public functions
 
-// Fills what both functions begin with.
+// Fills the members that both public functions need.
 static void spyi_draw_pass_begin(spyi_draw_pass *pass, spyi_drawing *d, spy_raster *raster,
                                  const spy_draw_desc *draw, spy_args args, const spy_call_options *options,
                                  const char *name) {
@@ -60431,7 +60467,7 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (status == SPY_OK) status = spyi_draw_prepare(&pass, &error);
     if (status != SPY_OK)
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, raster->label, spyi_text_str(&error));
@@ -60456,7 +60492,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_drawing d;
     spyi_draw_pass pass;
     spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
@@ -61708,13 +61744,13 @@ SPYI_FN void spyi_fusions_free_all(spy_device *device); // at the device's relea
 
 // >>fuse/fusion.h -------------------------------------------------------------------------------------------
 
-// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+// A graph of calls while it is recorded: its steps, and the functions of src/fuse that work on them.
 
 typedef enum spyi_step_kind {
     SPYI_STEP_INPUT,    // a parameter of the fused function
-    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CONSTANT, // a number, which the text repeats wherever it is used
     SPYI_STEP_CALL,     // a Slang function
-    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_OUT,      // the value that the call `operands[0]` left in its out parameter `name`
     SPYI_STEP_MAKE,     // Type(...)
     SPYI_STEP_FIELDS,   // a struct, field by field
     SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
@@ -61749,9 +61785,9 @@ typedef struct spyi_fused_step {
     uint8_t kind;          // spyi_step_kind
     uint8_t form;          // OPERATOR: spyi_operator_form
     const spyi_type *type; // NULL if not known yet
-    char *name;            // of an input, member, operator or type; what `kind` says
+    char *name;            // name of the input, member, operator or type, by `kind`
     uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL means that none has one
+    char **names;          // names of the operands; NULL means that no operand has a name
     uint32_t count;        // operands
     // CALL
     spy_function *function;
@@ -61763,7 +61799,7 @@ typedef struct spyi_fused_step {
     bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
-    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    bool typed; // the number has a type; otherwise it takes the type of the other operand
     union {
         double f;
         int64_t i;
@@ -61794,7 +61830,7 @@ struct spy_fusion {
 };
 
 // >>types.c
-// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// Finds all types of steps that follow from the types known so far. Returns false when a step is impossible,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
 // Adds the module to those that the graph names and retains it; false when out of memory.
@@ -61807,7 +61843,7 @@ SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
 SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
 
 // >>write.c
-// Writes the module's text. `differentiable`: the function is marked so.
+// Writes the module's text. With `differentiable` the function is marked [Differentiable].
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
 
 // Gives a struct by fields its type; false means that the fields are not those of the type.
@@ -63380,7 +63416,7 @@ void spy_fuse_cancel(spy_fusion *fusion) {
 
 // >>errors
 
-// Reports an error of the graph, which is of no use afterwards.
+// Reports an error of the graph. The graph cannot be used afterwards.
 static void spyi_fusion_fail(spy_fusion *g, const char *function, spy_status status, const char *words) {
     g->failed = true;
     spyi_fail(&g->object.device->ctx, status, "%s: '%s': %s", function, g->name, words);
@@ -63441,7 +63477,7 @@ static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step
     if (!s) return false;
     s->dtype = arg->dtype;
     s->value.u = arg->value.u;
-    // What C gives for "a number" takes the type of what is beside it.
+    // A number given from C without a type takes the type of the other operand.
     s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 &&
                arg->dtype != SPY_DTYPE_FLOAT64 && arg->dtype != SPY_DTYPE_BOOL;
     if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
@@ -63482,7 +63518,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     return true;
 }
 
-// Makes a struct of its fields. `type`: its name; NULL means the type of the parameter that takes it.
+// Makes a struct of its fields. `type` is its name; NULL means the type of the parameter that takes it.
 static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
                              spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
@@ -63849,7 +63885,7 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
                 error,
                 "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
                 s->count);
-        else continue; // what it takes is unknown, which another message says
+        else continue; // the parameter's type is unknown, which another message reports
         return false;
     }
     for (uint32_t i = 0; i < g->output_count; i++) {
@@ -63912,7 +63948,7 @@ static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_te
     for (uint32_t i = 0; i < g->module_count; i++)
         for (size_t l = 0; l < g->modules[i]->link_count; l++)
             (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
-    // Other texts have other names, since a session knows modules by name.
+    // Each text has a module name of its own, because a session identifies modules by name.
     spyi_text_add(&module_name, "%s_%08x", name,
                   (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
     desc.name = spyi_text_str(&module_name);
@@ -63983,8 +64019,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
     spyi_graph_name(g, &name);
     spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
     *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
-    // A function that a graph calls may have no derivative. The graph then has none either, and a backward
-    // call says what Slang says now.
+    // A function that a graph calls may have no derivative. The graph then has no derivative either, and a
+    // backward call reports the message that Slang gives here.
     if (*status == SPY_ERROR_COMPILE && differentiable) {
         refused = *error;
         memset(error, 0, sizeof *error);
@@ -64032,7 +64068,7 @@ spy_function *spy_fuse_end(spy_fusion *fusion) {
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     spy_function *function = NULL;
     uint32_t failed = spyi_failed_allocations();
-    // What a failed step reported is the graph's error.
+    // The error of a failed step is the error of the graph.
     bool good =
         !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
     if (good) function = spyi_graph_end(fusion, &status, &error);

@@ -1,4 +1,4 @@
-// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+// A graph of calls while it is recorded: its steps, and the functions of src/fuse that work on them.
 #ifndef SPYI_FUSION_H
 #define SPYI_FUSION_H
 
@@ -8,9 +8,9 @@
 
 typedef enum spyi_step_kind {
     SPYI_STEP_INPUT,    // a parameter of the fused function
-    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CONSTANT, // a number, which the text repeats wherever it is used
     SPYI_STEP_CALL,     // a Slang function
-    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_OUT,      // the value that the call `operands[0]` left in its out parameter `name`
     SPYI_STEP_MAKE,     // Type(...)
     SPYI_STEP_FIELDS,   // a struct, field by field
     SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
@@ -45,9 +45,9 @@ typedef struct spyi_fused_step {
     uint8_t kind;          // spyi_step_kind
     uint8_t form;          // OPERATOR: spyi_operator_form
     const spyi_type *type; // NULL if not known yet
-    char *name;            // of an input, member, operator or type; what `kind` says
+    char *name;            // name of the input, member, operator or type, by `kind`
     uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL means that none has one
+    char **names;          // names of the operands; NULL means that no operand has a name
     uint32_t count;        // operands
     // CALL
     spy_function *function;
@@ -59,7 +59,7 @@ typedef struct spyi_fused_step {
     bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
-    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    bool typed; // the number has a type; otherwise it takes the type of the other operand
     union {
         double f;
         int64_t i;
@@ -90,7 +90,7 @@ struct spy_fusion {
 };
 
 // >>types.c
-// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// Finds all types of steps that follow from the types known so far. Returns false when a step is impossible,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
 // Adds the module to those that the graph names and retains it; false when out of memory.
@@ -103,7 +103,7 @@ SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
 SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
 
 // >>write.c
-// Writes the module's text. `differentiable`: the function is marked so.
+// Writes the module's text. With `differentiable` the function is marked [Differentiable].
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
 
 // Gives a struct by fields its type; false means that the fields are not those of the type.
