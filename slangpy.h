@@ -992,7 +992,7 @@ typedef struct spy_error {
 // The severity of a message. In spy_log it is the threshold: the log receives messages of this severity and
 // above.
 typedef enum spy_log_level {
-    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold: the same as SPY_LOG_LEVEL_WARNING
+    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold, the same as SPY_LOG_LEVEL_WARNING
     SPY_LOG_LEVEL_ERROR,
     SPY_LOG_LEVEL_WARNING,
     SPY_LOG_LEVEL_INFO,
@@ -1244,7 +1244,7 @@ typedef struct spy_device_desc {
     const void
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
                     // is none
-    size_t pack_size_bytes; // its size
+    size_t pack_size_bytes; // size of pack_data
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
     // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
@@ -1419,7 +1419,7 @@ typedef struct spy_define {
 // corrects their SPIR-V (chapter 9 of the guide), which is not possible after the optimiser. On CUDA, NVRTC
 // always optimises fully; a warning says so.
 typedef enum spy_optimization {
-    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_DEFAULT = 0, // same as NONE
     SPY_OPTIMIZATION_NONE,
     SPY_OPTIMIZATION_LOW,
     SPY_OPTIMIZATION_HIGH,
@@ -1430,7 +1430,7 @@ typedef enum spy_optimization {
 // debug information, which needs Vulkan 1.3 or the extension VK_KHR_shader_non_semantic_info. On CUDA they
 // are NVRTC's -lineinfo and -G, with the lines of the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
-    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_DEFAULT = 0, // same as NONE
     SPY_DEBUG_INFO_NONE,
     SPY_DEBUG_INFO_LINES, // source lines
     SPY_DEBUG_INFO_FULL   // source lines, variables and the source text
@@ -1596,16 +1596,16 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_ENUM,
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
     SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
-    SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
+    SPY_DECL_KIND_ASSOCIATED_TYPE, // an associated type of an interface
     SPY_DECL_KIND_EXTENSION,       // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
     SPY_DECL_KIND_SUBSCRIPT,       // "operator[]"; its parameters are children
     SPY_DECL_KIND_FUNCTION,        // a global function; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD,          // of a struct, interface, enum or extension; static methods have
-                                   // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_METHOD,          // a function of a struct, interface, enum or extension; static methods
+                                   // have SPY_DECL_FLAG_STATIC
     SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
-    SPY_DECL_KIND_PARAMETER,       // of a function
+    SPY_DECL_KIND_PARAMETER,       // a parameter of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
     SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
     SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
@@ -1646,9 +1646,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;  // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value; // of a FLOAT, in float's precision; for an INT the same number
-    const char *string; // of a STRING
+    int64_t int_value;  // value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
+    double float_value; // value of a FLOAT, in float's precision, or of an INT
+    const char *string; // text of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -1688,8 +1688,8 @@ struct spy_decl {
     const char *path;          // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
                                // "" for unnamed declarations, imports, constraints, extensions (but not
                                // their members) and the root
-    const char *text;          // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
-                               // "Red = 0"
+    const char *text;          // the declaration as in Slang code: "float lerp(float a, float b = 1)",
+                               // "struct Circle", "Red = 0"
     const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
                                // type; the type that a struct, enum, interface or alias declares; NULL
                                // where there is none
@@ -1699,12 +1699,14 @@ struct spy_decl {
     uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;         // of an enum case, a constant, or a default value that is a plain number
-    size_t offset_bytes;        // of a field, in C's layout
-    size_t device_offset_bytes; // of a field, in the device's layout; of a uniform shader parameter, within
-                                // the globals
-    uint32_t binding, space;    // of a shader parameter that is a resource, in this module's own layout
-    spy_stage stage;            // of an entry point
+    spy_constant value;         // value of an enum case, a constant, or a default value that is a plain
+                                // number
+    size_t offset_bytes;        // offset of a field, in C's layout
+    size_t device_offset_bytes; // offset of a field in the device's layout, or of a uniform shader parameter
+                                // within the globals
+    uint32_t binding, space;    // numbers of a shader parameter that is a resource, in this module's own
+                                // layout
+    spy_stage stage;            // stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
     const char *file;           // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
@@ -1914,7 +1916,7 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 
 // The kind of an item in an index list.
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_DEFAULT = 0, // as AT, so that an all-zero item is index 0
+    SPY_INDEX_KIND_DEFAULT = 0, // same as AT, so that an all-zero item is index 0
     SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
     SPY_INDEX_KIND_RANGE,       // start:stop:step
     SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
@@ -2355,8 +2357,8 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // call the function itself
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // like spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF // like spy_call_forward_diff()
 } spy_call_mode;
 
 // The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero means
@@ -2652,7 +2654,7 @@ typedef struct spy_gradcheck_desc {
     double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
     double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
     uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
-    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    uint64_t seed;             // seed of the outputs' random gradients and of the choice of elements
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
@@ -2662,7 +2664,7 @@ typedef struct spy_gradcheck_info {
     bool float64;             // some were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
     int64_t element;          // the number of its scalar, row-major
-    double analytic, numeric; // its gradient by the derivative, and by central differences
+    double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 
 // Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the
@@ -3084,7 +3086,7 @@ typedef struct spy_texture_desc {
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
     uint32_t levels;  // mip levels, each half the size of the one before; 0 means 1; SPY_ALL_LEVELS
-    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0 means 1
+    uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
@@ -3122,11 +3124,12 @@ typedef struct spy_texture_info {
     uint32_t array_size;           // as in spy_texture_desc
     uint32_t layer_count;          // layers, 6 for each cube
     uint32_t levels, samples, usage;
-    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
+                                       // made from
     spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
     uint32_t columns;                  // ... and how many of them, 1 to 4
     spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
-    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
     const char *label;                 // "": none
 } spy_texture_info;
 
@@ -3333,10 +3336,10 @@ SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 // What a format is made of.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
-    uint32_t block_bytes;               // of one block
+    uint32_t block_bytes;               // bytes of one block
     uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
     uint32_t channels;                  // 1 to 4
-    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil
     spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
     bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
 } spy_format_info;
@@ -3376,7 +3379,7 @@ typedef enum spy_topology {
 
 // Which sides of triangles are not drawn.
 typedef enum spy_cull {
-    SPY_CULL_NONE, // both are drawn
+    SPY_CULL_NONE, // both sides are drawn
     SPY_CULL_FRONT,
     SPY_CULL_BACK
 } spy_cull;
@@ -3444,7 +3447,8 @@ typedef enum spy_stencil_op {
 // The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
-    spy_compare compare; // of the reference with the target; NONE: always
+    spy_compare compare; // how the reference is compared with the target; NONE means that the test always
+                         // passes
 } spy_stencil;
 
 // An attribute of a vertex in a buffer that holds several of them.
@@ -3490,7 +3494,7 @@ typedef struct spy_raster_desc {
     // attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
-    const spy_vertex_layout *layouts; // of spy_draw_desc.vertex_buffers
+    const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
     // Names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
@@ -3513,9 +3517,9 @@ SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads
 
 // What happens to a target's old content before the draw.
 typedef enum spy_load {
-    SPY_LOAD_DEFAULT, // it stays
+    SPY_LOAD_DEFAULT, // the target keeps its contents
     SPY_LOAD_CLEAR,
-    SPY_LOAD_IGNORE // it does not matter: the draw covers all
+    SPY_LOAD_IGNORE // the contents may be lost, because the draw covers all of the target
 } spy_load;
 
 // A colour target: the first level of a texture or view, all its layers.
@@ -3537,7 +3541,7 @@ typedef struct spy_draw_depth {
 // Where on the targets the vertices' positions from -1 to 1 lie.
 typedef struct spy_viewport {
     float x, y, width, height;  // pixels of the target; y grows downwards
-    float min_depth, max_depth; // both 0: 0 and 1
+    float min_depth, max_depth; // both 0 means 0 and 1
 } spy_viewport;
 
 // The part of the targets outside of which nothing is drawn.
@@ -3569,7 +3573,8 @@ typedef struct spy_draw_desc {
     // robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
-    bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
+    bool indices_are_16_bit; // needed if `indices` is a tensor of bytes or structs, and not if it is one of
+                             // uint16
     int32_t vertex_offset;   // added to each index
     spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
 
@@ -3582,7 +3587,8 @@ typedef struct spy_draw_desc {
 
     uint32_t stencil_reference;
     float blend_color[4];
-    bool edge_gradients;  // of spy_draw_backward(): how the picture changes as edges of triangles move, too
+    bool edge_gradients;  // spy_draw_backward() also computes how the picture changes as edges of triangles
+                          // move
     uint64_t _end_canary; // must be 0
 } spy_draw_desc;
 
@@ -10193,7 +10199,7 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
 typedef struct spyi_store spyi_store; // spyi_context has the device's
 
 typedef struct spyi_store_counts {
-    uint64_t hits, misses, writes; // of this store since it was opened
+    uint64_t hits, misses, writes; // counts of this store since it was opened
 } spyi_store_counts;
 
 // Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the
@@ -11567,7 +11573,7 @@ enum {
 
 typedef struct spyi_archive_entry {
     uint64_t hash[2];
-    uint64_t offset, size; // of the answer, from the begin of the bytes
+    uint64_t offset, size; // the answer's offset from the begin of the bytes, and its size
     char *recorded;        // the answer, while a pack is recorded
 } spyi_archive_entry;
 
@@ -13085,7 +13091,7 @@ typedef struct spyi_parameter_place {
 typedef struct spyi_parameter {
     uint8_t kind;            // spyi_parameter_kind
     uint8_t stages;          // SPYI_STAGE_* that use it
-    uint8_t scalar, columns; // of a texel: spy_dtype, and 1 to 4 columns
+    uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
     uint16_t count;          // elements, each with its own binding; 1 means no array
     uint32_t number;         // in the space: of its first binding, or of the uniform buffer
@@ -13192,7 +13198,7 @@ typedef enum spyi_binding_kind {
     SPYI_BINDING_TEXTURE,
     SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
     SPYI_BINDING_SAMPLER,    // a sampler
-    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
+    SPYI_BINDING_COMBINED    // like SPYI_BINDING_TEXTURE, with a sampler whose handle is `range`
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -13235,7 +13241,7 @@ typedef struct spyi_limits {
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint64_t max_texels;      // largest number of elements of a typed buffer
     // texels[scalar][columns - 1]: the SPYI_TEXEL_* of typed buffers with that texel.
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // bytes; the offset and size of a fill are multiples (4 on Vulkan)
@@ -13642,7 +13648,7 @@ typedef struct spyi_image_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t width, height, depth; // texels of level 0, at least 1
     uint32_t layers;               // at least 1; 6 for each cube
     uint32_t levels, samples;      // at least 1
     uint32_t usage;                // SPY_TEXTURE_USAGE_*
@@ -13750,8 +13756,8 @@ typedef struct spyi_image_clear_work {
     uint64_t image; // spyi_image.handle
     spyi_image_desc desc;
     uint32_t first_level, level_count, first_layer, layer_count;
-    spy_clear_color color; // of color formats
-    float depth;           // of depth formats
+    spy_clear_color color; // for color formats
+    float depth;           // for depth formats
     uint32_t stencil;
 } spyi_image_clear_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
@@ -13843,7 +13849,7 @@ typedef struct spyi_draw_target {
 } spyi_draw_target;
 
 typedef struct spyi_draw_buffer {
-    uint64_t handle, offset; // of a chunk; bytes
+    uint64_t handle, offset; // handle of a chunk, and the offset in it in bytes
 } spyi_draw_buffer;
 
 // Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
@@ -13857,7 +13863,7 @@ typedef struct spyi_draw_work {
     const spyi_uniform *uniforms;
     spyi_draw_target targets[SPYI_MOST_TARGETS], depth;
     uint32_t target_count;
-    uint32_t width, height, layers; // of the targets
+    uint32_t width, height, layers; // size of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
@@ -13893,7 +13899,7 @@ typedef struct spyi_raster_functions {
 
 typedef struct spyi_rules {
     // The code that Slang makes.
-    const char *suffix; // of files with the code
+    const char *suffix; // suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Types in memory.
     const char *boolean; // type of a plain bool in memory
@@ -14580,7 +14586,7 @@ typedef struct spyi_null_op {
     // Of dispatches and draws:
     const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs
+    uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
@@ -14593,8 +14599,8 @@ typedef struct spyi_null_op {
     uint64_t to, to_offset; // handle and byte offset
     uint64_t from, from_offset;
     uint64_t size;    // bytes
-    uint32_t pattern; // of a fill
-    const void *data; // of an upload: `size` bytes
+    uint32_t pattern; // the pattern of a fill
+    const void *data; // `size` bytes of an upload
     // Used by the backend alone:
     unsigned char *to_memory;
     const unsigned char *from_memory;
@@ -14703,7 +14709,7 @@ typedef struct spyi_null_gpu {
     void *user_data;
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
-    void *on_kernel_data; // of both
+    void *on_kernel_data; // user data of both functions
 
     spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
@@ -16661,8 +16667,8 @@ struct spyi_type {
     uint32_t id; // unique in the table, from 1
     // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
     const char *name;
-    const char *display; // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;    // of scalars, vectors and matrices
+    const char *display; // name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;    // the scalar type of scalars, vectors and matrices
     uint32_t rows;       // matrix: rows; else 1
     uint32_t columns;    // vector: components; matrix: columns; else 1
     // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
@@ -16680,7 +16686,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of the table's target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // rules of the table's target
 
 // The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
 // a lock).
@@ -16738,7 +16744,8 @@ SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *na
                                                uint32_t count);
 // T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
 SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // an array of buffers only, with or without a
+                                                              // size
 // An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
 // ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
@@ -16827,7 +16834,8 @@ SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v);
 SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims);                  // SPY_MAX_RANK numbers
 SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count); // a number below `count`
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // as they are; when reading, `v` must be empty
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // the bytes as they are; when reading, `v` must
+                                                              // be empty
 // A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
 // of the stream.
 SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
@@ -16965,7 +16973,7 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0 if not used yet
+    uint32_t how;                     // the last use, which determines the layout; 0 if not used yet
     uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 
@@ -17031,7 +17039,7 @@ typedef struct spyi_pool {
     spyi_storage *imported;
     spyi_storage *waiting; // freed blocks whose recordings have not been reported as executed
     uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // of `waiting`; neither in free_blocks nor part of used_bytes
+    uint64_t waiting_bytes; // bytes of `waiting`, which are neither in free_blocks nor part of used_bytes
 } spyi_pool;
 
 // >>pool.c
@@ -17058,8 +17066,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 // recorded work may still use it when its texture has been released.
 typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
-    uint64_t sampler; // of CUDA's texture objects; else 0
-    uint64_t handle;  // of the backend
+    uint64_t sampler; // sampler of CUDA's texture objects; otherwise 0
+    uint64_t handle;  // the backend's handle of the view
     bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_shader_view *next;
@@ -17099,7 +17107,7 @@ struct spy_texture {
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
-    bool has_sums;                             // it is in device.summed
+    bool has_sums;                             // the texture is in device.summed
     spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
     const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
@@ -17109,7 +17117,7 @@ struct spy_texture {
 // recorded work may use one whose spy_sampler has been released.
 typedef struct spyi_sampler_object {
     spy_sampler_desc desc; // .label is NULL
-    uint64_t handle;       // of the backend
+    uint64_t handle;       // the backend's handle
     bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_sampler_object *next;
@@ -17118,7 +17126,7 @@ typedef struct spyi_sampler_object {
 struct spy_sampler {
     spyi_object object;
     spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
-    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
+    uint64_t handle;              // the backend's handle, which the spyi_sampler_object owns
     spy_sampler *previous, *next; // in device.samplers
 };
 
@@ -17217,22 +17225,22 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
-    const spyi_type *type;    // of one element
+    const spyi_type *type;    // type of one element
     spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // of element 0 in the storage
+    uint64_t offset_bytes;    // offset of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
     const char *label;           // a copy of desc.label; NULL if there is none
     spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
     spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
-    const spyi_type *grad_type;  // of a view being made: the parent's element type
-    bool grads_follow;           // of a view being made: measuring it makes views of `grads`
+    int64_t grad_shift[2];       // for a view being made: bytes from its elements to their gradients
+    const spyi_type *grad_type;  // for a view being made: the parent's element type
+    bool grads_follow;           // for a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     spy_tensor
-        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+        *sums; // for a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
     bool has_sums; // these are in device.summed
 };
 
@@ -17373,7 +17381,7 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 #define SPYI_MAP_VALUE 254u // spy_map_value()
 #define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
-// Functions that tensors call on the module that their desc names; room `module` gives them to the device.
+// Functions that tensors call on the module that their desc names; src/module gives them to the device.
 typedef struct spyi_module_table {
     // May leave the device meanwhile. Returns NULL when the module has no such type.
     const spyi_type *(*find_type)(void *module, const char *name);
@@ -17408,7 +17416,7 @@ struct spy_device {
     uint32_t launch_graphs;            // number of launch graphs that plans keep
     bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // those that come before the last work
+    spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
     uint64_t last_submit;      // batch of the last work whose uses were noted
@@ -17421,7 +17429,7 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images;  // those with handles
+    struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
@@ -17442,7 +17450,8 @@ struct spy_device {
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
+    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+                                 // backend
     char *record_path;           // where the pack is written when the device is released; NULL means that no
                                  // pack is written
     spy_device_stats stats;
@@ -19555,10 +19564,10 @@ struct spy_packed {
     spy_arg arg;
     char *name, *type;
     void *data;         // copy of the host values; NULL if there is none
-    spy_packed *fields; // those of a struct or pair
+    spy_packed *fields; // fields of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
-    spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
+    spyi_atomic references; // references to a copy that spyi_packed_make() returned; unused in its fields
 };
 
 // The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.
@@ -24351,7 +24360,7 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 
 typedef struct spyi_column {
     size_t width;                // characters of one scalar's text
-    int left, right;             // of floats: characters before and behind the point
+    int left, right;             // for floats: characters before and after the point
     int places, exponent_digits; // digits behind the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
@@ -25004,7 +25013,7 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 typedef struct spyi_cursor_work {
     bool write;      // from `values` to the place; else from the place to `values`
     bool check;      // only check whether the values fit
-    spy_dtype dtype; // of `values`
+    spy_dtype dtype; // dtype of `values`
     char *values;
     size_t done;      // scalars so far
     const char *stop; // the scalar that does not fit, and the two dtypes
@@ -26039,7 +26048,7 @@ typedef struct spyi_print_buffer {
     uint32_t capacity;      // words for records
     spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
     spyi_mutex lock;        // guards `literals`: compile threads add to them, too
-    spyi_literals literals; // those of all kernels so far
+    spyi_literals literals; // literals of all kernels loaded so far
 } spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
@@ -27201,15 +27210,16 @@ typedef enum spyi_interpolation {
 
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
-    char *name;     // of the struct's field or of the parameter; "" of a result
+    char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location;     // the first of them; a matrix takes one for each row
     uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX means the result
-    bool field;            // it is a field of that parameter or of the result
-    char *path;            // and then its place in it: ".light.color"; "": none
+    bool field;            // the input or output is a field of that parameter or of the result
+    char *path;            // for a field: its path in the parameter or result, such as ".light.color";
+                           // otherwise ""
     bool no_diff;          // the field says so
-    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
+    uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 
@@ -27413,7 +27423,7 @@ enum {
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // of a parameter block
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // the register space of a parameter block
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
@@ -27938,7 +27948,7 @@ struct spyi_compiler {
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
-    uint64_t embedded_hash;         // of the embedded modules' text
+    uint64_t embedded_hash;         // hash of the embedded modules' text
     struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
                                     // none
     bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
@@ -28225,8 +28235,8 @@ SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer)
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
 // Fields of the simplest answers.
-SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // of a bool
-SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_type *
+SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
+SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 
 // >>units
 
@@ -30623,7 +30633,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0 || c->recording; // of a pack nothing is read again
+    return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -30830,7 +30840,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;
@@ -31221,7 +31231,7 @@ void spyi_sl_live_free(spyi_sl_live *live) {
     for (uint32_t i = 0; i < live->conformance_count; ++i)
         live->conformances[i]->v->release(live->conformances[i]);
     free((void *)live->conformances);
-    if (live->session) live->session->v->release(live->session); // its modules go with it
+    if (live->session) live->session->v->release(live->session); // this releases the session's modules too
     free(live->links);
     free(live->by_id);
     free(live->known);
@@ -33457,7 +33467,7 @@ SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module)
 // modules' text in Slang's IR (slang_ir.c) is checked before code is made.
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // of the kernel's module and of the unit's modules
+    const spyi_sl_nested *parts[2]; // results for the kernel's module and for the unit's modules
     bool backward;
     spyi_ir_map visited;
     const char *caller, *callee; // names of the call without a derivative; NULL means none found
@@ -35681,13 +35691,13 @@ enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
 // The position of a walk in Slang's layout.
 typedef struct spyi_sl_at {
-    size_t set, binding;           // of the next descriptor
+    size_t set, binding;           // numbers of the next descriptor
     size_t offset;                 // byte offset in the uniform buffer
-    size_t data_set, data_binding; // of the uniform buffer
+    size_t data_set, data_binding; // numbers of the uniform buffer
     size_t data_size;              // bytes of the uniform buffer
     uint32_t holder; // with rules->by_address: number of the uniform buffer, as in spyi_parameter_place
     bool parameter;
-    size_t entry_set, entry_binding; // of the entry point's first parameter
+    size_t entry_set, entry_binding; // numbers of the entry point's first parameter
     int depth;
 } spyi_sl_at;
 
@@ -36190,14 +36200,15 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 
 typedef struct spyi_code_id {
     uint32_t set, binding; // UINT32_MAX means that it has no such decoration
-    uint32_t storage;      // of a variable: its storage class; UINT32_MAX means that the id is no variable
-    uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
-    uint32_t value;        // of a constant
+    uint32_t storage;      // for a variable: its storage class; UINT32_MAX means that the id is no variable
+    uint32_t type;         // for a variable or pointer: the type it points to; for an array: the element type
+    uint32_t value;        // the value of a constant
     uint32_t number;       // the new binding
-    uint32_t image;        // of an image type: the word of its instruction
-    uint32_t op; // of a sampler, sampled image, run-time array or struct type: the operation that declares it
-    uint32_t handle;             // of a variable of the table of handles: its spyi_handle_kind
-    uint32_t function, position; // of a parameter: its function, and its index in that
+    uint32_t image;        // for an image type: the word of its instruction
+    uint32_t op; // for a sampler, sampled image, run-time array or struct type: the operation that declares
+                 // it
+    uint32_t handle;             // for a variable of the table of handles: its spyi_handle_kind
+    uint32_t function, position; // for a parameter: its function, and its index there
 } spyi_code_id;
 
 // One use of a uniform buffer's variable or of one of its members.
@@ -36832,7 +36843,7 @@ enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
     uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
-    uint32_t stored; // of a variable: word of the last store to it before the current instruction
+    uint32_t stored; // for a variable: word of the last store to it before the current instruction
     // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
     uint32_t depth;
     bool counter; // its name is _pc
@@ -37114,9 +37125,9 @@ enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements
 
 typedef struct spyi_addition_id {
     uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
-    uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
+    uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
     uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
-    uint32_t label; // of a block of the current function: its number, from 1 on
+    uint32_t label; // for a block of the current function: its number, from 1 on
     // Of a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
@@ -37497,8 +37508,8 @@ enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 typedef struct spyi_sparse_id {
     uint32_t at;     // word of its definition; 0 means no definition
     uint32_t uses;   // number of words in functions that equal the id, without its definition
-    bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
-    bool escapes;    // of a variable: used otherwise than to load or store all of it
+    bool zeros, sum; // for a function: it is Slang's dzero or dadd of an array type
+    bool escapes;    // for a variable: an instruction uses it and does not load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -38122,7 +38133,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         p->used = true;
         p->slot = (int32_t)uniform;
         for (uint32_t at = uniform;
-             at < inputs->uniform_count && !used[at];) { // and the uniform buffers that hold its address
+             at < inputs->uniform_count && !used[at];) { // the uniform buffers that hold its address count
+                                                         // too
             used[at] = true;
             at = inputs->uniform_place[at].holder;
         }
@@ -38258,7 +38270,7 @@ bool spyi_code_order_saved_text(char *body) {
 typedef struct spyi_addition_name {
     const char *at; // in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // as in spyi_addition_id
+    uint32_t block, loose, stores; // same as in spyi_addition_id
     bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
     const char *type; // where its declaration begins, with the type
@@ -39249,15 +39261,15 @@ void spyi_code_free(spyi_code *code) {
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
-// What a module keeps that fusion has made (room fuse).
+// What a module that fusion has made keeps (src/fuse).
 typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
     spy_fuse_reduction
-        reduction;         // of the function `whole`; the others are those that the library calls for it
+        reduction;         // reduction of the function `whole`; the library calls the other functions for it
     spy_dims dims;         // dimensions that the reduction removes; none: all of them
-    const spyi_type *type; // of the reduced value
+    const spyi_type *type; // type of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -39269,7 +39281,7 @@ struct spy_module {
     spyi_reflection *reflection; // NULL until a user asks for it
     bool strict_broadcasting, zero_missing;
     char *name;
-    spy_function *functions; // those found so far
+    spy_function *functions; // the functions found so far
     spy_module **link;       // the modules that its desc links, each retained
     size_t link_count;
     uint32_t generation; // number of reloads so far
@@ -39308,7 +39320,7 @@ struct spy_function {
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction; src/fuse makes its calls
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -39319,8 +39331,8 @@ typedef struct spyi_dropped_unit {
     struct spyi_dropped_unit *next;
 } spyi_dropped_unit;
 
-// Functions to call when code changes; room `call` gives them to the device. They run within the device and
-// do not wait.
+// Functions to call when code changes; src/call gives them to the device. They run within the device and do
+// not wait.
 typedef struct spyi_code_listener {
     // The function's code is about to be freed or replaced.
     void (*forget)(spy_device *device, const spy_function *function);
@@ -40164,7 +40176,8 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
 struct spyi_reflection {
     spyi_declarations *declarations;
     uint32_t unit;          // serial of the unit that the declarations are of
-    spyi_reflection *older; // of units before a reload; kept, since users may still hold pointers into them
+    spyi_reflection *older; // reflection of units before a reload; kept, because users may still hold
+                            // pointers into them
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -40387,7 +40400,7 @@ typedef struct spyi_reload_run { // state of one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // those in the new code
+    spyi_overloads overloads; // the overloads in the new code
     bool known;
 } spyi_reload_function;
 
@@ -40858,14 +40871,14 @@ typedef struct spyi_value {
     const char *name;   // NULL means given by position
     uint8_t kind;       // spy_arg_kind
     uint8_t direction;  // spy_direction
-    uint8_t rank;       // of tensors, host arrays and custom values
+    uint8_t rank;       // rank of tensors, host arrays and custom values
     uint8_t map_count;
     bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
     uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
                           // none
-    uint32_t child_count; // of a struct: number of its fields, which follow
+    uint32_t child_count; // for a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.
     uint32_t size;
@@ -40875,7 +40888,7 @@ typedef struct spyi_value {
     const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
-    const spyi_type *texel;        // of a texture: the type of its texels; `type` is the texture's
+    const spyi_type *texel;        // for a texture: the type of its texels; `type` is the texture's type
     // SPY_ARG_KIND_CUSTOM: the objects that it points to, or NULL; NULL in the copies that compile threads
     // use.
     spyi_object *held[2];
@@ -40928,14 +40941,14 @@ typedef struct spyi_leaf {
     // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
     bool reads, writes;
     bool untracked;        // the function may reach memory that the library cannot track
-    bool texels;           // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;            // it is bound to a parameter of the entry point
+    bool texels;           // the leaf is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;            // the leaf is bound to a parameter of the entry point
     uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
     const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
     uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
                    // checked
     spyi_role role;
-    uint32_t value_leaf; // of a gradient: index of the leaf of its value
+    uint32_t value_leaf; // for a gradient: index of its value's leaf
     uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0 if there is
                          // none
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
@@ -40982,7 +40995,7 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // a resource that is no memory, for which kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
     SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
 };
@@ -41021,7 +41034,7 @@ typedef struct spyi_fitting {
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
-    const char *binding; // its binding, if it has one: "b_x"
+    const char *binding; // name of its binding, such as "b_x", if it has one
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
@@ -44188,7 +44201,7 @@ typedef struct spyi_values {
     uint32_t grad_count;             // values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set
     spy_shape thread_count;          // options->thread_count
-    const spyi_threads *threads;     // of a dispatch; NULL means that this is a call
+    const spyi_threads *threads;     // threads of a dispatch; NULL means that this is a call
     struct spyi_values *next;        // in the cache's list of unused objects
 } spyi_values;
 
@@ -44275,7 +44288,7 @@ typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
-    spyi_signature signature; // of the chosen overload, with concrete types
+    spyi_signature signature; // signature of the chosen overload, with concrete types
     spyi_leaf *leaves;
     uint32_t leaf_count;
     spyi_node *nodes; // parameters that get an argument, then "_result" if given, then fields
@@ -44383,7 +44396,7 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 typedef struct spyi_attempt {
     spy_function *function;
     spyi_unit *unit;
-    spyi_type_finder finder; // of the unit's types
+    spyi_type_finder finder; // finds types of the unit
     spyi_types *types;
     const spyi_values *values;
     spyi_bound bound;
@@ -45982,7 +45995,7 @@ static bool spyi_check_passed_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < a->values->count; i++) {
         const spyi_value *items = a->values->items;
         uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
-        const char *path = NULL; // of its first leaf
+        const char *path = NULL; // path of its first leaf
         bool taken = end == i;
         for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
             const spyi_leaf *leaf = &b->leaves[l];
@@ -47886,7 +47899,7 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
         if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
         spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        if (leaf->field_size) // of a texture that is run over: its steps
+        if (leaf->field_size) // for a texture that the call runs over: its steps
             spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
                            leaf->field_size / 4);
         spyi_text_free(&type);
@@ -49167,7 +49180,8 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
     spyi_text_add(p->out, "%s", indent);
-    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // of a reduction: values of one type
+    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
+                                                                      // type
         const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
@@ -49357,7 +49371,7 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
         if (arguments->size) spyi_text_add(arguments, ", ");
         spyi_emit_argument(s, i, arguments);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) // their loads are under way together
+    for (uint32_t i = 0; i < b->leaf_count; i++) // the loads come first, so that they are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
             spyi_make_variable(s, i, "g_", true, "    ");
@@ -49910,7 +49924,7 @@ typedef struct spyi_bound_inputs {
     uint32_t count;
     spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
     uint32_t pack_count;
-    uint32_t binding_count; // of the kernel; the bindings that emit made come first
+    uint32_t binding_count; // number of the kernel's bindings; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
     uint8_t *data; // bytes of the uniform buffers, as packed for the running call
@@ -49934,7 +49948,7 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // of the tensor that the members below describe
+    uint64_t serial;       // serial number of the tensor that the members below describe
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
     uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
@@ -49962,12 +49976,12 @@ typedef struct spyi_pass {
 } spyi_pass;
 
 typedef struct spyi_launch {
-    spy_shape shape; // of the call
+    spy_shape shape; // shape of the call
     int64_t count;   // elements of the call
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    bool plain;                // of the plain variant of a pack, for all shapes (call/launch.h)
+    bool plain;                // for a pack's plain variant, which serves all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
     uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
     uint32_t thread_groups[3]; // groups before folding
@@ -49986,7 +50000,7 @@ typedef struct spyi_launch {
     uint64_t team_groups, sums_bytes;
     // Row-major strides of the call's elements along collapsed dimensions.
     int64_t element_strides[SPY_MAX_RANK];
-    spyi_storage *sums_storage; // of the running call
+    spyi_storage *sums_storage; // the running call's sums
     // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
@@ -50016,7 +50030,7 @@ typedef struct spyi_program {
 typedef struct spyi_shared_kernel {
     uint32_t references; // variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // as spyi_variant.program
+    spyi_program *program; // same as spyi_variant.program
     spyi_inputs inputs;
     spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;
@@ -50200,7 +50214,7 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // of the call that is inside the device
+    spyi_values *values; // values of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
 };
 
@@ -50480,7 +50494,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
-    bool zero = f->plan->function->module->zero_missing; // as the data is from the beginning
+    bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
@@ -51821,7 +51835,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // of text, what it is compiled to is counted
+    if (status == SPY_OK && spyi_is_recording(device)) // for text, the size of the code that it is compiled
+                                                       // to
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
     if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
@@ -51830,7 +51845,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_desc desc;
         spyi_parameters parameters;
         spyi_text blob = { NULL, 0, 0 };
-        bool kernel = plan->bound.stage == 0; // of the stages of a draw a pipeline is made (call/raster.c)
+        bool kernel = plan->bound.stage == 0; // the stages of a draw get a pipeline instead (call/raster.c)
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -52376,7 +52391,7 @@ static void spyi_recipe_bound_inputs(spyi_stream *r, spyi_bound_inputs *bound_in
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_stream_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // the same layout as spyi_bind_inputs() makes
+    if (!r->out) { // makes the same layout as spyi_bind_inputs()
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
         if (!bound_inputs->data) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -52851,8 +52866,7 @@ typedef struct spyi_again_item {
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
-    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0 means that the call does not use
-                          // gradients
+    uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
     uint8_t how;          // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
@@ -52864,7 +52878,7 @@ typedef struct spyi_again_item {
     int8_t map[SPY_MAX_RANK];
     uint8_t map_count;
     bool explicit_way;
-    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
+    uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
 // One of several dispatches that one call makes.
@@ -53972,8 +53986,10 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as its output
+        bool seeds =
+            b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+            values->items[b->leaves[leaf->value_leaf].value].tensor; // the output's tensor, which has
+                                                                     // as many elements
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
@@ -54337,7 +54353,7 @@ static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v,
 static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
-    const spyi_launch_leaf *at = launch->leaves; // of the plan's leaves
+    const spyi_launch_leaf *at = launch->leaves; // layouts of the plan's leaves
     const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {
@@ -55584,7 +55600,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     to->count = from->count;
     to->global_count = from->global_count;
     to->grad_count = from->grad_count;
-    to->options = from->options; // those of the prepared call, which keeps them
+    to->options = from->options; // the options of the prepared call, which keeps them
     to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
@@ -57576,7 +57592,7 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
 
 // By now the device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    // all modules are dropped, in any order
+    // All modules are dropped, in any order.
     for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
@@ -60859,7 +60875,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // and one for the timestamps
+    return 2 * list->use_count + 1; // two for each use, and one for the timestamps
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
@@ -61042,7 +61058,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // of a spy_list_finish() that failed
+    spyi_free(ctx, list->scratch, list->scratch_size); // left by a spy_list_finish() that failed
     list->scratch_size = size + 64;                    // room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;
@@ -62410,12 +62426,12 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;  // of the fused function
+    const char *name;  // name of the fused function
     uint32_t *uses;    // how often each step is an operand or output
-    uint32_t *numbers; // of the variables of steps, from 1 in the order of lines
+    uint32_t *numbers; // numbers of the steps' variables, from 1 in the order of lines
     bool differentiable;
     spyi_text steps;    // functions of one step each, which carry a policy for backward calls
-    const char *prefix; // of variables
+    const char *prefix; // prefix of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
 } spyi_writing;
@@ -62688,7 +62704,7 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
     }
     for (uint32_t p = 0; p < s->param_count; p++) {
         const spyi_step_param *q = &s->params[p];
-        if (q->operand < 0 && !q->out) break; // the others keep their defaults
+        if (q->operand < 0 && !q->out) break; // the parameters from here on keep their defaults
         if (method && p == 0) {
             if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
             else spyi_write_value(w, s->operands[q->operand], q->type, &call);
@@ -62943,10 +62959,10 @@ typedef struct spyi_reducing {
     const char *public_name;
     const spy_call_options *options; // NULL if there is none
     spy_arg *items;                  // the inputs, then what the library adds
-    size_t count;                    // of the inputs
+    size_t count;                    // number of inputs
     const spy_arg *result;           // the argument "_result"; NULL if there is none
     spy_dims kept;                   // dimensions of the call that the result has
-    spy_shape shape;                 // of the result
+    spy_shape shape;                 // shape of the result
     double elements;                 // that make up one value of the result
     bool timed;
     uint64_t *gpu_time_ns;
@@ -64382,7 +64398,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // its log reports until the device exists
+    spyi_context setup; // reports through its log until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);

@@ -1045,7 +1045,8 @@ enum { // CUdevice_attribute
     SPYI_CU_UNIFIED_ADDRESSING = 41,
     SPYI_CU_CAPABILITY_MAJOR = 75,
     SPYI_CU_CAPABILITY_MINOR = 76,
-    SPYI_CU_MAX_SHARED_BYTES = 97 // of a group, static and dynamic, when its function asks for it
+    SPYI_CU_MAX_SHARED_BYTES = 97 // shared memory of a group, static and dynamic, if its function asks for
+                                  // the most
 };
 
 enum { // others
@@ -2155,7 +2156,7 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 #define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
 
 typedef struct spyi_shared_variable {
-    const char *begin, *end; // its declaration, with the semicolon
+    const char *begin, *end; // the function's declaration, with the semicolon
     const char *name;
     size_t name_length;
 } spyi_shared_variable;
@@ -3559,7 +3560,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return;                                      // and no slot
+    // there is no graph, and so no slot
+    if (repeat->graph == NULL) return;
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
@@ -3659,7 +3661,7 @@ struct spyi_cuda_graph {
     spyi_cu_exec exec;
     spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;
-    spyi_cuda_page *pages; // their device memory holds the nodes' parameters
+    spyi_cuda_page *pages; // pages in whose device memory the nodes' parameters are
     // The members below are used only while the graph is recorded.
     spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // nodes that the open level waits for
     uint32_t before_count;
@@ -4218,7 +4220,7 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
     if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->base.open) return SPY_OK; // it must wait for all work
+    if (after >= gpu->base.open) return SPY_OK; // the caller must wait for all work
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);

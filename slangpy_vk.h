@@ -572,7 +572,8 @@ typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
     bool images;     // textures and samplers
-    VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
+    VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
+                     // not typed
 } spyi_vk_run;
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
@@ -598,7 +599,7 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     VkPipelineBindPoint bind_point;
-    VkShaderStageFlags stages; // of the layout's inputs
+    VkShaderStageFlags stages; // stages that use the layout's inputs
     uint32_t push_size;        // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
@@ -657,7 +658,7 @@ typedef struct spyi_vk_gpu {
     // never gets a recording's number.
     VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
                               // is open
-    spyi_vk_pass pass;        // of draws
+    spyi_vk_pass pass;        // the open pass of draws
     bool draws;               // something was drawn: barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
     uint64_t written[SPYI_VK_WRITTEN];
@@ -689,7 +690,7 @@ typedef struct spyi_vk_gpu {
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
-    spyi_mutex share_lock;                              // of the queue, from spy_vk_share_device() on
+    spyi_mutex share_lock;                              // guards the queue, from spy_vk_share_device() on
     bool shares;                                        // share_lock is in use
     const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
 
@@ -714,7 +715,7 @@ typedef struct spyi_vk_gpu {
     uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
     size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
-    spyi_mutex layout_lock; // of layouts and render passes
+    spyi_mutex layout_lock; // guards the layouts and render passes
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
     spyi_vk_framebuffer *framebuffers;
@@ -4418,11 +4419,11 @@ static VkBlendFactor spyi_vk_blend_factor(uint32_t factor, bool from) {
     return factors[factor];
 }
 
-static VkBlendOp spyi_vk_blend_op(uint32_t op) { // the same order from ADD on
+static VkBlendOp spyi_vk_blend_op(uint32_t op) { // both enums have the same order from ADD on
     return op == SPY_BLEND_OP_DEFAULT ? VK_BLEND_OP_ADD : (VkBlendOp)(op - SPY_BLEND_OP_ADD);
 }
 
-static VkCompareOp spyi_vk_compare(uint32_t compare) { // the same order from NEVER on
+static VkCompareOp spyi_vk_compare(uint32_t compare) { // both enums have the same order from NEVER on
     return compare == SPY_COMPARE_NONE ? VK_COMPARE_OP_ALWAYS : (VkCompareOp)(compare - SPY_COMPARE_NEVER);
 }
 
@@ -4476,7 +4477,8 @@ static void spyi_vk_set_input(const spyi_raster_state *s, spyi_vk_raster_parts *
     p->input.vertexAttributeDescriptionCount = s->attribute_count;
     p->input.pVertexAttributeDescriptions = p->attributes;
     p->assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
-    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // the same order from POINT_LIST on
+    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // both enums have the same order from
+                                                               // POINT_LIST on
                                ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
                                : (VkPrimitiveTopology)(s->topology - SPY_TOPOLOGY_POINT_LIST);
 }
@@ -4488,7 +4490,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     r->sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
     r->depthClampEnable = s->depth_clamped;
     r->polygonMode = s->wireframe ? VK_POLYGON_MODE_LINE : VK_POLYGON_MODE_FILL;
-    r->cullMode = (VkCullModeFlags)s->cull; // the same values
+    r->cullMode = (VkCullModeFlags)s->cull; // both enums have the same values
     r->frontFace = s->clockwise_is_front ? VK_FRONT_FACE_CLOCKWISE : VK_FRONT_FACE_COUNTER_CLOCKWISE;
     r->depthBiasConstantFactor = s->depth_bias;
     r->depthBiasSlopeFactor = s->depth_bias_slope;
@@ -4534,7 +4536,8 @@ static void spyi_vk_set_blend(const spyi_raster_state *s, spyi_vk_raster_parts *
         b->srcAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_from, true);
         b->dstAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_to, false);
         b->alphaBlendOp = spyi_vk_blend_op(from->alpha_op);
-        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u); // the same bits
+        // channels have the same bits in Vulkan
+        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u);
     }
     p->blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
     p->blend.attachmentCount = s->target_count;
@@ -4960,7 +4963,8 @@ static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
 static void spyi_vk_note_written(spyi_vk_gpu *gpu, const spyi_draw_target *t) {
     if (t->view && gpu->written_count < SPYI_VK_WRITTEN) gpu->written[gpu->written_count++] = t->image;
     if (t->view && t->resolve)
-        gpu->written_count = SPYI_VK_WRITTEN; // its image is not known: the next pass waits
+        gpu->written_count = SPYI_VK_WRITTEN; // the view's image is not known, so that the next pass waits
+                                              // for all of them
 }
 
 // Orders a pass after earlier passes that wrote to its targets, whose layout stays. All other order between a target
@@ -5137,7 +5141,8 @@ static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const 
     spyi_vk_pass *pass = &gpu->pass;
     const bool all = pass->bound == NULL;
     if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
-        VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
+        VkViewport viewport; // has a negative height, because y = 1 of Vulkan's clip space is at the lower
+                             // edge
         memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
         viewport.x = d->viewport[0];
         viewport.y = d->viewport[1] + d->viewport[3];

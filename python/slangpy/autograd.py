@@ -231,7 +231,7 @@ def _make_node(torch):
             if isinstance(result, _slangpy.Tensor):
                 try:
                     result = result.to_torch()
-                except BufferError:  # of structs, which stays a Tensor without a graph
+                except BufferError:  # a tensor of structs, which stays a Tensor without a graph
                     pass
             call.has_result = isinstance(result, torch.Tensor) and call.result is None
             ctx.call = call

@@ -843,7 +843,7 @@ class _Body:
         common = self.common(a.type, b.type, word)
         scalar = common.element if common.kind == "vector" else common
         name = scalar.name
-        if sign in ("<<", ">>"):  # of the left one's type
+        if sign in ("<<", ">>"):  # the result has the left operand's type
             left = a.type.element if a.type.kind == "vector" else a.type
             return self.elementwise("_to_{}({{}} {} ({{}} & {}))".format(left.name, sign, _BITS[left.name] - 1), [a, b], left)
         a, b = (self.convert(v, _vector(scalar, v.type.count) if v.type.kind == "vector" else scalar, word) for v in (a, b))

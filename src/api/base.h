@@ -71,7 +71,7 @@ typedef struct spy_error {
 // The severity of a message. In spy_log it is the threshold: the log receives messages of this severity and
 // above.
 typedef enum spy_log_level {
-    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold: the same as SPY_LOG_LEVEL_WARNING
+    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold, the same as SPY_LOG_LEVEL_WARNING
     SPY_LOG_LEVEL_ERROR,
     SPY_LOG_LEVEL_WARNING,
     SPY_LOG_LEVEL_INFO,

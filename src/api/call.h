@@ -283,8 +283,8 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // call the function itself
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // like spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF // like spy_call_forward_diff()
 } spy_call_mode;
 
 // The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero means

@@ -106,7 +106,7 @@ typedef struct spy_device_desc {
     const void
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
                     // is none
-    size_t pack_size_bytes; // its size
+    size_t pack_size_bytes; // size of pack_data
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
     // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;

@@ -84,7 +84,7 @@ typedef struct spy_gradcheck_desc {
     double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
     double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
     uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
-    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    uint64_t seed;             // seed of the outputs' random gradients and of the choice of elements
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
@@ -94,7 +94,7 @@ typedef struct spy_gradcheck_info {
     bool float64;             // some were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
     int64_t element;          // the number of its scalar, row-major
-    double analytic, numeric; // its gradient by the derivative, and by central differences
+    double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 
 // Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the

@@ -23,7 +23,7 @@ typedef struct spy_define {
 // corrects their SPIR-V (chapter 9 of the guide), which is not possible after the optimiser. On CUDA, NVRTC
 // always optimises fully; a warning says so.
 typedef enum spy_optimization {
-    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_DEFAULT = 0, // same as NONE
     SPY_OPTIMIZATION_NONE,
     SPY_OPTIMIZATION_LOW,
     SPY_OPTIMIZATION_HIGH,
@@ -34,7 +34,7 @@ typedef enum spy_optimization {
 // debug information, which needs Vulkan 1.3 or the extension VK_KHR_shader_non_semantic_info. On CUDA they
 // are NVRTC's -lineinfo and -G, with the lines of the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
-    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_DEFAULT = 0, // same as NONE
     SPY_DEBUG_INFO_NONE,
     SPY_DEBUG_INFO_LINES, // source lines
     SPY_DEBUG_INFO_FULL   // source lines, variables and the source text

@@ -26,7 +26,7 @@ typedef enum spy_topology {
 
 // Which sides of triangles are not drawn.
 typedef enum spy_cull {
-    SPY_CULL_NONE, // both are drawn
+    SPY_CULL_NONE, // both sides are drawn
     SPY_CULL_FRONT,
     SPY_CULL_BACK
 } spy_cull;
@@ -94,7 +94,8 @@ typedef enum spy_stencil_op {
 // The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
-    spy_compare compare; // of the reference with the target; NONE: always
+    spy_compare compare; // how the reference is compared with the target; NONE means that the test always
+                         // passes
 } spy_stencil;
 
 // An attribute of a vertex in a buffer that holds several of them.
@@ -140,7 +141,7 @@ typedef struct spy_raster_desc {
     // attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
-    const spy_vertex_layout *layouts; // of spy_draw_desc.vertex_buffers
+    const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
     // Names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
@@ -163,9 +164,9 @@ SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads
 
 // What happens to a target's old content before the draw.
 typedef enum spy_load {
-    SPY_LOAD_DEFAULT, // it stays
+    SPY_LOAD_DEFAULT, // the target keeps its contents
     SPY_LOAD_CLEAR,
-    SPY_LOAD_IGNORE // it does not matter: the draw covers all
+    SPY_LOAD_IGNORE // the contents may be lost, because the draw covers all of the target
 } spy_load;
 
 // A colour target: the first level of a texture or view, all its layers.
@@ -187,7 +188,7 @@ typedef struct spy_draw_depth {
 // Where on the targets the vertices' positions from -1 to 1 lie.
 typedef struct spy_viewport {
     float x, y, width, height;  // pixels of the target; y grows downwards
-    float min_depth, max_depth; // both 0: 0 and 1
+    float min_depth, max_depth; // both 0 means 0 and 1
 } spy_viewport;
 
 // The part of the targets outside of which nothing is drawn.
@@ -219,7 +220,8 @@ typedef struct spy_draw_desc {
     // robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
-    bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
+    bool indices_are_16_bit; // needed if `indices` is a tensor of bytes or structs, and not if it is one of
+                             // uint16
     int32_t vertex_offset;   // added to each index
     spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
 
@@ -232,7 +234,8 @@ typedef struct spy_draw_desc {
 
     uint32_t stencil_reference;
     float blend_color[4];
-    bool edge_gradients;  // of spy_draw_backward(): how the picture changes as edges of triangles move, too
+    bool edge_gradients;  // spy_draw_backward() also computes how the picture changes as edges of triangles
+                          // move
     uint64_t _end_canary; // must be 0
 } spy_draw_desc;
 

@@ -131,7 +131,7 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 
 // The kind of an item in an index list.
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_DEFAULT = 0, // as AT, so that an all-zero item is index 0
+    SPY_INDEX_KIND_DEFAULT = 0, // same as AT, so that an all-zero item is index 0
     SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
     SPY_INDEX_KIND_RANGE,       // start:stop:step
     SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave

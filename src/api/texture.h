@@ -129,7 +129,7 @@ typedef struct spy_texture_desc {
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
     uint32_t levels;  // mip levels, each half the size of the one before; 0 means 1; SPY_ALL_LEVELS
-    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0 means 1
+    uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
@@ -167,11 +167,12 @@ typedef struct spy_texture_info {
     uint32_t array_size;           // as in spy_texture_desc
     uint32_t layer_count;          // layers, 6 for each cube
     uint32_t levels, samples, usage;
-    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
+                                       // made from
     spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
     uint32_t columns;                  // ... and how many of them, 1 to 4
     spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
-    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
     const char *label;                 // "": none
 } spy_texture_info;
 
@@ -378,10 +379,10 @@ SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 // What a format is made of.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
-    uint32_t block_bytes;               // of one block
+    uint32_t block_bytes;               // bytes of one block
     uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
     uint32_t channels;                  // 1 to 4
-    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil
     spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
     bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
 } spy_format_info;

@@ -68,7 +68,7 @@ typedef enum spyi_binding_kind {
     SPYI_BINDING_TEXTURE,
     SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
     SPYI_BINDING_SAMPLER,    // a sampler
-    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
+    SPYI_BINDING_COMBINED    // like SPYI_BINDING_TEXTURE, with a sampler whose handle is `range`
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -111,7 +111,7 @@ typedef struct spyi_limits {
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint64_t max_texels;      // largest number of elements of a typed buffer
     // texels[scalar][columns - 1]: the SPYI_TEXEL_* of typed buffers with that texel.
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // bytes; the offset and size of a fill are multiples (4 on Vulkan)

@@ -20,7 +20,7 @@ typedef struct spyi_image_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t width, height, depth; // texels of level 0, at least 1
     uint32_t layers;               // at least 1; 6 for each cube
     uint32_t levels, samples;      // at least 1
     uint32_t usage;                // SPY_TEXTURE_USAGE_*
@@ -128,8 +128,8 @@ typedef struct spyi_image_clear_work {
     uint64_t image; // spyi_image.handle
     spyi_image_desc desc;
     uint32_t first_level, level_count, first_layer, layer_count;
-    spy_clear_color color; // of color formats
-    float depth;           // of depth formats
+    spy_clear_color color; // for color formats
+    float depth;           // for depth formats
     uint32_t stencil;
 } spyi_image_clear_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);

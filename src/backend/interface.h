@@ -52,7 +52,7 @@ typedef struct spyi_parameter_place {
 typedef struct spyi_parameter {
     uint8_t kind;            // spyi_parameter_kind
     uint8_t stages;          // SPYI_STAGE_* that use it
-    uint8_t scalar, columns; // of a texel: spy_dtype, and 1 to 4 columns
+    uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
     uint16_t count;          // elements, each with its own binding; 1 means no array
     uint32_t number;         // in the space: of its first binding, or of the uniform buffer

@@ -88,7 +88,7 @@ typedef struct spyi_draw_target {
 } spyi_draw_target;
 
 typedef struct spyi_draw_buffer {
-    uint64_t handle, offset; // of a chunk; bytes
+    uint64_t handle, offset; // handle of a chunk, and the offset in it in bytes
 } spyi_draw_buffer;
 
 // Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
@@ -102,7 +102,7 @@ typedef struct spyi_draw_work {
     const spyi_uniform *uniforms;
     spyi_draw_target targets[SPYI_MOST_TARGETS], depth;
     uint32_t target_count;
-    uint32_t width, height, layers; // of the targets
+    uint32_t width, height, layers; // size of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];

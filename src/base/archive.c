@@ -13,7 +13,7 @@ enum {
 
 typedef struct spyi_archive_entry {
     uint64_t hash[2];
-    uint64_t offset, size; // of the answer, from the begin of the bytes
+    uint64_t offset, size; // the answer's offset from the begin of the bytes, and its size
     char *recorded;        // the answer, while a pack is recorded
 } spyi_archive_entry;
 

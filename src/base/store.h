@@ -12,7 +12,7 @@
 typedef struct spyi_store spyi_store; // spyi_context has the device's
 
 typedef struct spyi_store_counts {
-    uint64_t hits, misses, writes; // of this store since it was opened
+    uint64_t hits, misses, writes; // counts of this store since it was opened
 } spyi_store_counts;
 
 // Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the

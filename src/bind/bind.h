@@ -19,7 +19,7 @@ typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
-    spyi_signature signature; // of the chosen overload, with concrete types
+    spyi_signature signature; // signature of the chosen overload, with concrete types
     spyi_leaf *leaves;
     uint32_t leaf_count;
     spyi_node *nodes; // parameters that get an argument, then "_result" if given, then fields

@@ -10,7 +10,7 @@
 typedef struct spyi_attempt {
     spy_function *function;
     spyi_unit *unit;
-    spyi_type_finder finder; // of the unit's types
+    spyi_type_finder finder; // finds types of the unit
     spyi_types *types;
     const spyi_values *values;
     spyi_bound bound;

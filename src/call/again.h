@@ -10,8 +10,7 @@ typedef struct spyi_again_item {
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
-    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0 means that the call does not use
-                          // gradients
+    uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
     uint8_t how;          // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
@@ -23,7 +22,7 @@ typedef struct spyi_again_item {
     int8_t map[SPY_MAX_RANK];
     uint8_t map_count;
     bool explicit_way;
-    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
+    uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
 // One of several dispatches that one call makes.

@@ -51,7 +51,7 @@ static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v,
 static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
-    const spyi_launch_leaf *at = launch->leaves; // of the plan's leaves
+    const spyi_launch_leaf *at = launch->leaves; // layouts of the plan's leaves
     const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {

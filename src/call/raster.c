@@ -268,7 +268,7 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
 
 // By now the device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    // all modules are dropped, in any order
+    // All modules are dropped, in any order.
     for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)

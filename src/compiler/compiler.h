@@ -231,15 +231,16 @@ typedef enum spyi_interpolation {
 
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
-    char *name;     // of the struct's field or of the parameter; "" of a result
+    char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location;     // the first of them; a matrix takes one for each row
     uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX means the result
-    bool field;            // it is a field of that parameter or of the result
-    char *path;            // and then its place in it: ".light.color"; "": none
+    bool field;            // the input or output is a field of that parameter or of the result
+    char *path;            // for a field: its path in the parameter or result, such as ".light.color";
+                           // otherwise ""
     bool no_diff;          // the field says so
-    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
+    uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 

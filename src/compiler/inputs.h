@@ -8,13 +8,13 @@ enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
 // The position of a walk in Slang's layout.
 typedef struct spyi_sl_at {
-    size_t set, binding;           // of the next descriptor
+    size_t set, binding;           // numbers of the next descriptor
     size_t offset;                 // byte offset in the uniform buffer
-    size_t data_set, data_binding; // of the uniform buffer
+    size_t data_set, data_binding; // numbers of the uniform buffer
     size_t data_size;              // bytes of the uniform buffer
     uint32_t holder; // with rules->by_address: number of the uniform buffer, as in spyi_parameter_place
     bool parameter;
-    size_t entry_set, entry_binding; // of the entry point's first parameter
+    size_t entry_set, entry_binding; // numbers of the entry point's first parameter
     int depth;
 } spyi_sl_at;
 

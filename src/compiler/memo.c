@@ -122,7 +122,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0 || c->recording; // of a pack nothing is read again
+    return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -329,7 +329,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;

@@ -36,8 +36,8 @@ SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer)
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
 // Fields of the simplest answers.
-SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // of a bool
-SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_type *
+SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
+SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 
 // >>units
 

@@ -88,7 +88,7 @@ void spyi_sl_live_free(spyi_sl_live *live) {
     for (uint32_t i = 0; i < live->conformance_count; ++i)
         live->conformances[i]->v->release(live->conformances[i]);
     free((void *)live->conformances);
-    if (live->session) live->session->v->release(live->session); // its modules go with it
+    if (live->session) live->session->v->release(live->session); // this releases the session's modules too
     free(live->links);
     free(live->by_id);
     free(live->known);

@@ -76,7 +76,7 @@ struct spyi_compiler {
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
-    uint64_t embedded_hash;         // of the embedded modules' text
+    uint64_t embedded_hash;         // hash of the embedded modules' text
     struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
                                     // none
     bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded

@@ -73,7 +73,7 @@ enum {
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // of a parameter block
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // the register space of a parameter block
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {

@@ -9,7 +9,7 @@
 typedef struct spyi_addition_name {
     const char *at; // in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // as in spyi_addition_id
+    uint32_t block, loose, stores; // same as in spyi_addition_id
     bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
     const char *type; // where its declaration begins, with the type

@@ -19,9 +19,9 @@ enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements
 
 typedef struct spyi_addition_id {
     uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
-    uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
+    uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
     uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
-    uint32_t label; // of a block of the current function: its number, from 1 on
+    uint32_t label; // for a block of the current function: its number, from 1 on
     // Of a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`

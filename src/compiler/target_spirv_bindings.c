@@ -25,14 +25,15 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 
 typedef struct spyi_code_id {
     uint32_t set, binding; // UINT32_MAX means that it has no such decoration
-    uint32_t storage;      // of a variable: its storage class; UINT32_MAX means that the id is no variable
-    uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
-    uint32_t value;        // of a constant
+    uint32_t storage;      // for a variable: its storage class; UINT32_MAX means that the id is no variable
+    uint32_t type;         // for a variable or pointer: the type it points to; for an array: the element type
+    uint32_t value;        // the value of a constant
     uint32_t number;       // the new binding
-    uint32_t image;        // of an image type: the word of its instruction
-    uint32_t op; // of a sampler, sampled image, run-time array or struct type: the operation that declares it
-    uint32_t handle;             // of a variable of the table of handles: its spyi_handle_kind
-    uint32_t function, position; // of a parameter: its function, and its index in that
+    uint32_t image;        // for an image type: the word of its instruction
+    uint32_t op; // for a sampler, sampled image, run-time array or struct type: the operation that declares
+                 // it
+    uint32_t handle;             // for a variable of the table of handles: its spyi_handle_kind
+    uint32_t function, position; // for a parameter: its function, and its index there
 } spyi_code_id;
 
 // One use of a uniform buffer's variable or of one of its members.

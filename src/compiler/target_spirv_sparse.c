@@ -19,8 +19,8 @@ enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 typedef struct spyi_sparse_id {
     uint32_t at;     // word of its definition; 0 means no definition
     uint32_t uses;   // number of words in functions that equal the id, without its definition
-    bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
-    bool escapes;    // of a variable: used otherwise than to load or store all of it
+    bool zeros, sum; // for a function: it is Slang's dzero or dadd of an array type
+    bool escapes;    // for a variable: an instruction uses it and does not load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {

@@ -192,7 +192,7 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 #define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
 
 typedef struct spyi_shared_variable {
-    const char *begin, *end; // its declaration, with the semicolon
+    const char *begin, *end; // the function's declaration, with the semicolon
     const char *name;
     size_t name_length;
 } spyi_shared_variable;

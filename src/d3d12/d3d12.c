@@ -45,7 +45,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
-    SPYI_TARGET_SPIRV, // of no meaning: it makes no device
+    SPYI_TARGET_SPIRV, // unused, because this backend makes no device
 };
 
 const spy_backend *spy_d3d12_backend(void) {

@@ -260,7 +260,7 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 typedef struct spyi_cursor_work {
     bool write;      // from `values` to the place; else from the place to `values`
     bool check;      // only check whether the values fit
-    spy_dtype dtype; // of `values`
+    spy_dtype dtype; // dtype of `values`
     char *values;
     size_t done;      // scalars so far
     const char *stop; // the scalar that does not fit, and the two dtypes

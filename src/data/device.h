@@ -10,7 +10,7 @@
 #define SPYI_MAP_VALUE 254u // spy_map_value()
 #define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
-// Functions that tensors call on the module that their desc names; room `module` gives them to the device.
+// Functions that tensors call on the module that their desc names; src/module gives them to the device.
 typedef struct spyi_module_table {
     // May leave the device meanwhile. Returns NULL when the module has no such type.
     const spyi_type *(*find_type)(void *module, const char *name);
@@ -45,7 +45,7 @@ struct spy_device {
     uint32_t launch_graphs;            // number of launch graphs that plans keep
     bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // those that come before the last work
+    spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
     uint64_t last_submit;      // batch of the last work whose uses were noted
@@ -58,7 +58,7 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images;  // those with handles
+    struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
@@ -79,7 +79,8 @@ struct spy_device {
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
+    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+                                 // backend
     char *record_path;           // where the pack is written when the device is released; NULL means that no
                                  // pack is written
     spy_device_stats stats;

@@ -11,7 +11,7 @@ typedef struct spyi_print_buffer {
     uint32_t capacity;      // words for records
     spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
     spyi_mutex lock;        // guards `literals`: compile threads add to them, too
-    spyi_literals literals; // those of all kernels so far
+    spyi_literals literals; // literals of all kernels loaded so far
 } spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };

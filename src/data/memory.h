@@ -35,7 +35,7 @@ typedef struct spyi_pool {
     spyi_storage *imported;
     spyi_storage *waiting; // freed blocks whose recordings have not been reported as executed
     uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // of `waiting`; neither in free_blocks nor part of used_bytes
+    uint64_t waiting_bytes; // bytes of `waiting`, which are neither in free_blocks nor part of used_bytes
 } spyi_pool;
 
 // >>pool.c

@@ -81,7 +81,7 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 
 typedef struct spyi_column {
     size_t width;                // characters of one scalar's text
-    int left, right;             // of floats: characters before and behind the point
+    int left, right;             // for floats: characters before and after the point
     int places, exponent_digits; // digits behind the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf

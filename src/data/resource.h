@@ -56,7 +56,7 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0 if not used yet
+    uint32_t how;                     // the last use, which determines the layout; 0 if not used yet
     uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 

@@ -9,22 +9,22 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
-    const spyi_type *type;    // of one element
+    const spyi_type *type;    // type of one element
     spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // of element 0 in the storage
+    uint64_t offset_bytes;    // offset of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
     const char *label;           // a copy of desc.label; NULL if there is none
     spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
     spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
-    const spyi_type *grad_type;  // of a view being made: the parent's element type
-    bool grads_follow;           // of a view being made: measuring it makes views of `grads`
+    int64_t grad_shift[2];       // for a view being made: bytes from its elements to their gradients
+    const spyi_type *grad_type;  // for a view being made: the parent's element type
+    bool grads_follow;           // for a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     spy_tensor
-        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+        *sums; // for a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
     bool has_sums; // these are in device.summed
 };
 

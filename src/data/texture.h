@@ -10,8 +10,8 @@
 // recorded work may still use it when its texture has been released.
 typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
-    uint64_t sampler; // of CUDA's texture objects; else 0
-    uint64_t handle;  // of the backend
+    uint64_t sampler; // sampler of CUDA's texture objects; otherwise 0
+    uint64_t handle;  // the backend's handle of the view
     bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_shader_view *next;
@@ -51,7 +51,7 @@ struct spy_texture {
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
-    bool has_sums;                             // it is in device.summed
+    bool has_sums;                             // the texture is in device.summed
     spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
     const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
@@ -61,7 +61,7 @@ struct spy_texture {
 // recorded work may use one whose spy_sampler has been released.
 typedef struct spyi_sampler_object {
     spy_sampler_desc desc; // .label is NULL
-    uint64_t handle;       // of the backend
+    uint64_t handle;       // the backend's handle
     bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_sampler_object *next;
@@ -70,7 +70,7 @@ typedef struct spyi_sampler_object {
 struct spy_sampler {
     spyi_object object;
     spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
-    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
+    uint64_t handle;              // the backend's handle, which the spyi_sampler_object owns
     spy_sampler *previous, *next; // in device.samplers
 };
 

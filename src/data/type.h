@@ -29,8 +29,8 @@ struct spyi_type {
     uint32_t id; // unique in the table, from 1
     // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
     const char *name;
-    const char *display; // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;    // of scalars, vectors and matrices
+    const char *display; // name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;    // the scalar type of scalars, vectors and matrices
     uint32_t rows;       // matrix: rows; else 1
     uint32_t columns;    // vector: components; matrix: columns; else 1
     // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
@@ -48,7 +48,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of the table's target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // rules of the table's target
 
 // The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
 // a lock).
@@ -106,7 +106,8 @@ SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *na
                                                uint32_t count);
 // T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
 SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // an array of buffers only, with or without a
+                                                              // size
 // An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
 // ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);

@@ -24,7 +24,7 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // a resource that is no memory, for which kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
     SPYI_TRAIT_EXACT = 1 << 16          // a deterministic call adds to its exact sums (call/sums.c)
 };
@@ -63,7 +63,7 @@ typedef struct spyi_fitting {
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
-    const char *binding; // its binding, if it has one: "b_x"
+    const char *binding; // name of its binding, such as "b_x", if it has one
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1

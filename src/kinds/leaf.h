@@ -37,14 +37,14 @@ typedef struct spyi_leaf {
     // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
     bool reads, writes;
     bool untracked;        // the function may reach memory that the library cannot track
-    bool texels;           // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;            // it is bound to a parameter of the entry point
+    bool texels;           // the leaf is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;            // the leaf is bound to a parameter of the entry point
     uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
     const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
     uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
                    // checked
     spyi_role role;
-    uint32_t value_leaf; // of a gradient: index of the leaf of its value
+    uint32_t value_leaf; // for a gradient: index of its value's leaf
     uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0 if there is
                          // none
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients

@@ -9,15 +9,15 @@
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
-// What a module keeps that fusion has made (room fuse).
+// What a module that fusion has made keeps (src/fuse).
 typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
     spy_fuse_reduction
-        reduction;         // of the function `whole`; the others are those that the library calls for it
+        reduction;         // reduction of the function `whole`; the library calls the other functions for it
     spy_dims dims;         // dimensions that the reduction removes; none: all of them
-    const spyi_type *type; // of the reduced value
+    const spyi_type *type; // type of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -29,7 +29,7 @@ struct spy_module {
     spyi_reflection *reflection; // NULL until a user asks for it
     bool strict_broadcasting, zero_missing;
     char *name;
-    spy_function *functions; // those found so far
+    spy_function *functions; // the functions found so far
     spy_module **link;       // the modules that its desc links, each retained
     size_t link_count;
     uint32_t generation; // number of reloads so far
@@ -68,7 +68,7 @@ struct spy_function {
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction; src/fuse makes its calls
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -79,8 +79,8 @@ typedef struct spyi_dropped_unit {
     struct spyi_dropped_unit *next;
 } spyi_dropped_unit;
 
-// Functions to call when code changes; room `call` gives them to the device. They run within the device and
-// do not wait.
+// Functions to call when code changes; src/call gives them to the device. They run within the device and do
+// not wait.
 typedef struct spyi_code_listener {
     // The function's code is about to be freed or replaced.
     void (*forget)(spy_device *device, const spy_function *function);

@@ -5,7 +5,8 @@
 struct spyi_reflection {
     spyi_declarations *declarations;
     uint32_t unit;          // serial of the unit that the declarations are of
-    spyi_reflection *older; // of units before a reload; kept, since users may still hold pointers into them
+    spyi_reflection *older; // reflection of units before a reload; kept, because users may still hold
+                            // pointers into them
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {

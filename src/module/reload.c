@@ -23,7 +23,7 @@ typedef struct spyi_reload_run { // state of one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // those in the new code
+    spyi_overloads overloads; // the overloads in the new code
     bool known;
 } spyi_reload_function;
 

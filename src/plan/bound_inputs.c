@@ -158,7 +158,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
-    bool zero = f->plan->function->module->zero_missing; // as the data is from the beginning
+    bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;

@@ -22,7 +22,7 @@ typedef struct spyi_program {
 typedef struct spyi_shared_kernel {
     uint32_t references; // variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // as spyi_variant.program
+    spyi_program *program; // same as spyi_variant.program
     spyi_inputs inputs;
     spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;

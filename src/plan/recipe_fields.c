@@ -309,7 +309,7 @@ static void spyi_recipe_bound_inputs(spyi_stream *r, spyi_bound_inputs *bound_in
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_stream_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // the same layout as spyi_bind_inputs() makes
+    if (!r->out) { // makes the same layout as spyi_bind_inputs()
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
         if (!bound_inputs->data) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");

@@ -276,7 +276,8 @@ typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
     bool images;     // textures and samplers
-    VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
+    VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
+                     // not typed
 } spyi_vk_run;
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
@@ -302,7 +303,7 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     VkPipelineBindPoint bind_point;
-    VkShaderStageFlags stages; // of the layout's inputs
+    VkShaderStageFlags stages; // stages that use the layout's inputs
     uint32_t push_size;        // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
@@ -361,7 +362,7 @@ typedef struct spyi_vk_gpu {
     // never gets a recording's number.
     VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
                               // is open
-    spyi_vk_pass pass;        // of draws
+    spyi_vk_pass pass;        // the open pass of draws
     bool draws;               // something was drawn: barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
     uint64_t written[SPYI_VK_WRITTEN];
@@ -393,7 +394,7 @@ typedef struct spyi_vk_gpu {
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
-    spyi_mutex share_lock;                              // of the queue, from spy_vk_share_device() on
+    spyi_mutex share_lock;                              // guards the queue, from spy_vk_share_device() on
     bool shares;                                        // share_lock is in use
     const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
 
@@ -418,7 +419,7 @@ typedef struct spyi_vk_gpu {
     uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
     size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
-    spyi_mutex layout_lock; // of layouts and render passes
+    spyi_mutex layout_lock; // guards the layouts and render passes
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
     spyi_vk_framebuffer *framebuffers;

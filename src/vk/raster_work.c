@@ -67,7 +67,8 @@ static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
 static void spyi_vk_note_written(spyi_vk_gpu *gpu, const spyi_draw_target *t) {
     if (t->view && gpu->written_count < SPYI_VK_WRITTEN) gpu->written[gpu->written_count++] = t->image;
     if (t->view && t->resolve)
-        gpu->written_count = SPYI_VK_WRITTEN; // its image is not known: the next pass waits
+        gpu->written_count = SPYI_VK_WRITTEN; // the view's image is not known, so that the next pass waits
+                                              // for all of them
 }
 
 // Orders a pass after earlier passes that wrote to its targets, whose layout stays. All other order between a target
@@ -244,7 +245,8 @@ static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const 
     spyi_vk_pass *pass = &gpu->pass;
     const bool all = pass->bound == NULL;
     if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
-        VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
+        VkViewport viewport; // has a negative height, because y = 1 of Vulkan's clip space is at the lower
+                             // edge
         memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
         viewport.x = d->viewport[0];
         viewport.y = d->viewport[1] + d->viewport[3];

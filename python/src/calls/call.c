@@ -27,7 +27,8 @@ typedef struct spyp_invocation {
     PyObject *result;       // the argument `_result`, borrowed; NULL if not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
     PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
-    bool dispatch;          // its threads are given, so that nothing may be written to arguments
+    bool dispatch;          // it is a dispatch with a given number of threads, so that nothing may be written to
+                            // arguments
 } spyp_invocation;
 
 // >>errors

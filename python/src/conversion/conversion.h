@@ -15,7 +15,7 @@ typedef struct spyp_part {
     // The result of a number or array of numbers; NULL means that the call changes other values in place.
     struct spyp_back *back;
     struct spyp_part *parts; // one for each item of a dict, in its order; NULL means that the value is no dict
-    Py_ssize_t count;        // of `parts`
+    Py_ssize_t count;        // number of `parts`
 } spyp_part;
 
 // The place where a changed number or array of numbers comes back: `result`, or floats in the arena if `host`
@@ -24,7 +24,7 @@ typedef struct spyp_back {
     spy_result result;
     void *host;         // numbers that the call may change, or NULL
     const void *before; // copy of `host` from before the call
-    size_t size_bytes;  // of `host`
+    size_t size_bytes; // bytes of `host`
     spy_dtype dtype;
     spy_shape shape;
     struct spyp_back *next;
@@ -48,8 +48,8 @@ typedef struct spyp_step {
 // The state of one call while its arguments are converted and until its results are given.
 typedef struct spyp_call {
     spyp_function *function;
-    const char *name;      // of the argument that is being converted; NULL means that it is given by position
-    Py_ssize_t position;   // of that argument, from 0; -1 means the bound instance
+    const char *name;      // name of the argument that is being converted; NULL means that it is given by position
+    Py_ssize_t position;   // position of that argument, from 0; -1 means the bound instance
     const spyp_step *step; // the part of that argument that is being converted; NULL means all of it
     const char *global;    // path of the global or constant that is being converted; NULL means that it is an argument
     spyp_arena arena;

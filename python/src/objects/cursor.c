@@ -12,7 +12,7 @@ typedef struct spyp_cursor_object {
     PyObject *owner;    // Python object that the tensor's memory belongs to, or NULL
     spyp_module *module;
     int64_t first, count;      // elements of the tensor: the first one, and their number
-    const spy_type_info *info; // of an element; it lives as long as the module
+    const spy_type_info *info; // type of an element, which lives as long as the module
     spy_cursor cursor;
     bool loaded;
 } spyp_cursor_object;
@@ -423,7 +423,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
                             const char *what) {
     spyp_host_array array;
     spyp_arena arena;
-    PyObject *other = spyp_extension_value(value); // of an object with get_this() or to_cursor()
+    PyObject *other = spyp_extension_value(value); // for an object with get_this() or to_cursor()
     if (other || PyErr_Occurred()) {
         int status = other && Py_EnterRecursiveCall(" in a value for a cursor") == 0 ? 0 : -1;
         if (status == 0) {

@@ -544,7 +544,7 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject
     spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder, t->device);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
     uint64_t before;
-    spy_tensor *whole = spyp_tensor_whole(t, &before); // of a view, too, all the memory is cleared, as SlangPy does
+    spy_tensor *whole = spyp_tensor_whole(t, &before); // clears all of the memory, also that of a view, as SlangPy does
     if (list) {
         status = spy_list_fill(list, whole, 0);
     } else {

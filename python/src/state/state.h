@@ -54,7 +54,7 @@ extern spyp_state spyp;
 
 // One CUDA stream in which another library uses memory that it shares with the device.
 typedef struct spyp_shared {
-    void *stream;   // its handle
+    void *stream;   // the stream's handle
     uint32_t users; // leases that name this stream
 } spyp_shared;
 
@@ -90,7 +90,8 @@ typedef struct spyp_device {
     // Lists, or NULL: of (number, function) and of functions.
     PyObject *close_callbacks, *reload_callbacks;
     unsigned long callback_count; // the number of the last close callback
-    uint32_t reload_count;        // of modules, since the device was made: what was found before may be out of date
+    uint32_t reload_count;        // number of reloads of modules since the device was made; look-ups from before a
+                                  // reload may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
     PyObject *pack;   // bytes of the pack that the device runs from, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
@@ -176,7 +177,7 @@ typedef struct spyp_function {
     spyp_chain *chain;   // NULL means that nothing is chained
     unsigned int traits; // bits SPYP_TRAIT_...; 0 if not known yet
     PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
-    spyp_quick *quick;   // of a declared function: how its calls are repeated, or NULL
+    spyp_quick *quick;   // how calls of a declared function are repeated, or NULL
     PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
@@ -189,9 +190,10 @@ typedef struct spyp_tensor {
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
     bool read_only;               // its usage says that no call may write it
-    int usage, memory;            // as it was made: BufferUsage and MemoryType of enums.py; 0 means the defaults
+    int usage, memory;            // as the buffer was made: BufferUsage and MemoryType of enums.py; 0 means the
+                                  // defaults
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
-    spy_tensor *root; // of a view: the tensor that the memory was made for, which it retains; else NULL
+    spy_tensor *root; // for a view: the tensor that the memory was made for, retained; otherwise NULL
     PyObject *weakrefs;
 } spyp_tensor;
 

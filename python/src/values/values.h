@@ -10,7 +10,7 @@ struct spyp_dl_tensor;
 
 // One array of another library as host memory. It may be a copy of the array's elements.
 typedef struct spyp_host_array {
-    spy_dtype dtype; // of the numbers; SPY_DTYPE_DEFAULT: the elements are structs
+    spy_dtype dtype; // dtype of the numbers; SPY_DTYPE_DEFAULT means that the elements are structs
     spy_shape shape;
     const void *data; // the elements: row-major, without gaps, native byte order
     size_t size_bytes;
@@ -144,18 +144,18 @@ typedef struct spyp_reflection {
     spyp_module *module; // owns the declarations and types
     // Of a declaration, function, variable or entry point; a program has the module's.
     const spy_decl *decl;
-    const spy_type_info *type; // of a type, a layout, or the value that a cursor points at
+    const spy_type_info *type; // description of a type, of a layout, or of the value that a cursor points at
     const spy_attribute *attribute;
     // Bytes to the value that a cursor points at, on the device and in C's layout.
     size_t offset, host_offset;
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
-    PyObject *entries; // of a program: a list of EntryPointLayouts instead of all of the module's, or NULL
+    PyObject *entries; // for a program: a list of EntryPointLayouts instead of all of the module's, or NULL
     // Of a function, or of its parameters: a dict of types by the names of generic parameters. Of an entry point: its name in the
     // program. Or NULL.
     PyObject *arguments;
     uint32_t reload_count; // the device's when it was made
-    bool inner; // of a DeclReflection: the function or struct within the generic declaration
+    bool inner; // a DeclReflection stands for the function or struct within the generic declaration
 } spyp_reflection;
 
 typedef enum spyp_reflected {

@@ -55,7 +55,7 @@ typedef struct spyi_null_gpu {
     void *user_data;
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
-    void *on_kernel_data; // of both
+    void *on_kernel_data; // user data of both functions
 
     spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;

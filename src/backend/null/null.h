@@ -70,7 +70,7 @@ typedef struct spyi_null_op {
     // Of dispatches and draws:
     const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs
+    uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
@@ -83,8 +83,8 @@ typedef struct spyi_null_op {
     uint64_t to, to_offset; // handle and byte offset
     uint64_t from, from_offset;
     uint64_t size;    // bytes
-    uint32_t pattern; // of a fill
-    const void *data; // of an upload: `size` bytes
+    uint32_t pattern; // the pattern of a fill
+    const void *data; // `size` bytes of an upload
     // Used by the backend alone:
     unsigned char *to_memory;
     const unsigned char *from_memory;
