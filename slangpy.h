@@ -10164,8 +10164,8 @@ SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memo
 
 typedef struct spyi_archive spyi_archive;
 
-// Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
-// that fails. NULL, and then `error` says what is wrong with the bytes.
+// Opens a pack. `bytes` must stay valid while the pack is open. With `owned` the pack frees `bytes` when it is
+// closed, or here on failure. NULL, and then `error` says what is wrong with the bytes.
 SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
 // Begins a pack that is to be written.
 SPYI_FN spyi_archive *spyi_archive_begin(void);
@@ -14621,8 +14621,8 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
-// Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
-// binding has it, whose levels and layers then count. NULL if there is none.
+// Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's, or that of a
+// view as in a binding; levels and layers are then counted from the view's first. NULL if there is none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
@@ -16700,8 +16700,8 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other:
-// whether the table has a different struct of that name.
+// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other
+// tells whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
                                                bool *other);
@@ -16899,13 +16899,13 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
 
 typedef struct spyi_texture_form {
     uint8_t kind; // spyi_parameter_kind: SPYI_PARAMETER_TEXTURE and the kinds after it
-    uint8_t type; // spy_texture_type, not DEFAULT; of a sampler: 0
+    uint8_t type; // spy_texture_type, not DEFAULT; 0 for a sampler
     bool array, multisampled;
-    bool comparison; // SamplerComparisonState
-    bool write_only; // WTexture2D<T>
+    bool comparison; // the type is SamplerComparisonState
+    bool write_only; // the type is WTexture2D<T> or a similar one
 } spyi_texture_form;
 
-// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base`: the name
+// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base` is the name
 // without namespace and arguments, or NULL to take it from `name`.
 SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out);
 // Returns the type of the texels; NULL means that shaders cannot have such a texture, or the type is not
@@ -16991,9 +16991,9 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
 // >>the tracker (hazards.c)
 
-// Notes the uses of the work to be recorded next, and returns what must come before that work. `untracked`:
-// the work may also use memory that `uses` does not list. The returned transitions are valid until the next
-// call.
+// Notes the uses of the work to be recorded next, and returns what must come before that work. With
+// `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
+// until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
 // To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
@@ -17075,11 +17075,11 @@ typedef struct spyi_shader_view {
 
 // An image with the state of its levels and layers. Textures, views and command lists hold it by references.
 typedef struct spyi_texture_image {
-    spyi_texture texture; // first; .texture.resource is what uses name
+    spyi_texture texture; // the first member; uses name .texture.resource
     spyi_image image;
     spyi_image_desc desc;
     spyi_shader_view *views;
-    struct spyi_texture_image *next; // in device.waiting_images
+    struct spyi_texture_image *next; // next image in device.waiting_images
     // In device.listed_images while one of its views is listed: kernels that use handles may use the image.
     bool listed;
     struct spyi_texture_image *previous_listed, *next_listed;
@@ -17091,15 +17091,15 @@ typedef struct spyi_texture_image {
 struct spy_texture {
     spyi_object object;
     spyi_texture_image *image; // one reference
-    // What it is of the image. type, array, layer_count and level_count are also those of shader parameters.
+    // The part of the image. type, array, layer_count and level_count are also those of shader parameters.
     spyi_image_view_desc part;
     uint32_t width, height, depth; // texels of its first level
     uint64_t serial;               // unique on the device
     // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
-    // of a call know the texture by it. RWTexture2D and others have the same name here.
+    // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // "float4"
-    spy_shape shape;        // sizes when it is run over
+    spy_shape shape;        // sizes for calls that run over the texture
     // The views that shaders get, made when first needed; 0 if not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
@@ -17108,7 +17108,8 @@ struct spy_texture {
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
     bool has_sums;                             // the texture is in device.summed
-    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
+    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of `grad` in the shapes of the levels; one reference
+                                               // each
     const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
 };
@@ -17143,13 +17144,13 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
 // use for each level.
 #define SPYI_MOST_TEXTURE_USES 16
-// Returns the view for a shader parameter; 0, and then `error` says why. `sampler`: of CUDA's texture
-// objects; else NULL.
+// Returns the view for a shader parameter; 0, and then `error` says why. `sampler` is the sampler of CUDA's
+// texture objects; otherwise NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
 // Returns the view for a target of draws: the first level, with all layers. 0, and then `error` says why.
 SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
-// As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
+// Like spyi_texture_uses() for the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
                                         uint32_t count, uint32_t how);
 SPYI_FN void spyi_textures_attach(spy_device *device);
@@ -17176,9 +17177,9 @@ SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 // handle.c
 // Gives back the numbers of an image's views, when no work uses them any more.
 SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
-// Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
+// Adds a use for each image that has handles to the first `count` uses: a kernel that uses handles may use any of them.
 // There is room for device.listed_count more. An image that the work draws into is left out. Returns the number of uses
-// with them.
+// afterwards.
 SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c
@@ -17189,7 +17190,8 @@ SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's rele
 // Writes host data into all of level 0 of a new texture.
 SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
                                      spyi_text *error);
-// Who gets work on textures, with its uses: the device's queue, or a command list. `error` has no prefix.
+// The receiver of work on textures and of its uses: the device's queue, or a command list. `error` has no
+// prefix.
 typedef struct spyi_texture_sink {
     spy_status (*record)(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
                          spyi_text *error);
@@ -17244,7 +17246,8 @@ struct spy_tensor {
     bool has_sums; // these are in device.summed
 };
 
-// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted tells whether they are
+// in device.summed.
 typedef struct spyi_summed {
     spy_tensor *grad, *sums;
     bool *noted;
@@ -17479,8 +17482,8 @@ struct spy_device {
     struct spyi_close_callback *close_callbacks; // device/
 };
 
-// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses.
-// `untracked`: the work may also use memory that `uses` does not list.
+// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses. With
+// `untracked` the work may also use memory that `uses` does not list.
 static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
                                           uint32_t count, bool untracked, spyi_text *error) {
     work->before = spyi_take_uses(device, uses, count, untracked);
@@ -17553,7 +17556,7 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
                                spyi_text *out);
 
-// >>gpu_print.c; without a printer all but create do nothing, and use must not be called
+// >>gpu_print.c: without a printer these functions do nothing, except create; use must not be called then
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
 SPYI_FN void spyi_print_destroy(spy_device *device);
 // Adds a kernel's string literals. Threads: any.
@@ -17571,9 +17574,11 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 
 // desc.check_bounds: the device's record of the first tensor index outside a shape, reported as an error.
 
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // with a site: the index was into its tensor's gradient
+#define SPYI_BOUNDS_GRADIENT                                                                                 \
+    0x80000000u // a bit of a site: the index was into the gradient of the site's                            \
+                // tensor
 
-// Creates `device->bounds`. *address: where kernels note the first bad index
+// Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
 // (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
 // nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
@@ -18485,7 +18490,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// Converts numbers of a common pair of dtypes; false means that it is another pair. *done: whether all
+// Converts numbers of a common pair of dtypes; false means that it is another pair. *done tells whether all
 // numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
@@ -18783,7 +18788,8 @@ SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_tex
     if (!base) {
         size_t length = strcspn(name, "<[");
         const char *begin = name, *end = name + length;
-        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false; // an array
+        // the name of an array
+        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false;
         for (const char *c = name; c < end; c++)
             if (*c == '.' || *c == ':') begin = c + 1;
         snprintf(own, sizeof own, "%.*s", (int)(end - begin), begin);
@@ -18834,7 +18840,7 @@ SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_t
                   spyi_spell(texel));
 }
 
-// SPIR-V 1.6, "Image Format".
+// SPIR-V's numbers of formats. Source: SPIR-V 1.6, "Image Format".
 static const struct {
     uint8_t format, spirv;
     const char *name;
@@ -20338,8 +20344,8 @@ static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int6
     }
 }
 
-// Returns the cost of copying the box in the cheaper way, in bytes. *split: in pieces, one for each item of
-// dimension `dim`.
+// Returns the cost of copying the box in the cheaper way, in bytes. Sets *split when it is cheaper to copy in
+// pieces, one for each item of dimension `dim`.
 static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
     int64_t low, high;
     bool ignored;
@@ -20895,7 +20901,8 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 // Gradients of textures: one tensor of float numbers for each, which holds the levels one after another, and a
 // view of it for each level.
 
-// Returns the sizes of a level: the texture's shape with what halves from level to level.
+// Returns the shape of a level: the texture's shape with the dimensions halved that halve from level to
+// level.
 static spy_shape spyi_texture_level_shape(const spy_texture *t, uint32_t level) {
     spy_shape shape = t->shape;
     bool layers = t->part.array || t->part.type == SPY_TEXTURE_TYPE_CUBE;
@@ -21074,7 +21081,8 @@ SPYI_FN void spyi_images_free_finished(spy_device *device) {
 }
 
 static void spyi_image_unused(spy_device *device, spyi_resource *resource) {
-    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // its first member's first member
+    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // the resource is the first member of
+                                                                        // the image's first member
     image->next = device->waiting_images;
     device->waiting_images = image;
     spyi_images_free_finished(device);
@@ -21134,7 +21142,7 @@ static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_d
 
 // >>textures
 
-// Shaders read the depth alone of a format with stencil.
+// Of a format with depth and stencil, shaders read only the depth.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
     const spy_format_info *info = spyi_format(format);
     if (!info) return NULL;
@@ -21251,7 +21259,7 @@ static void spyi_usage_text(uint32_t usage, spyi_text *out) {
     if (first) spyi_text_add(out, "nothing");
 }
 
-// Returns how far another format is from the wanted one; UINT32_MAX: it is not alike.
+// Returns how much another format differs from the wanted one; UINT32_MAX means that it cannot replace it.
 static uint32_t spyi_format_distance(const spy_format_info *a, const spy_format_info *b) {
     if (a->has_depth != b->has_depth || a->is_integer != b->is_integer || b->is_compressed) return UINT32_MAX;
     if (a->is_integer && a->is_signed != b->is_signed) return UINT32_MAX;
@@ -21443,7 +21451,7 @@ spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc
 
 // >>views
 
-// Copies of a texel's bits are texels of both formats.
+// Returns whether the bits of a texel of one format are a texel of the other.
 static bool spyi_formats_fit(const spy_format_info *a, const spy_format_info *b) {
     return a->block_bytes == b->block_bytes && a->block_width == b->block_width &&
            a->is_compressed == b->is_compressed && !a->has_depth && !b->has_depth;
@@ -21492,7 +21500,8 @@ static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view
                       d->layer, part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK; // the type stays
+    // the view has the texture's type
+    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK;
     if (cube && part->layer_count % 6 == 0) {
         part->array = part->layer_count > 6;
         return SPY_OK;
@@ -21634,7 +21643,7 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *t, uint32_t level, u
 
 SPYI_FN uint32_t spyi_texture_uses(const spy_texture *t, uint32_t how, spyi_use *uses) {
     const spyi_image_view_desc *part = &t->part;
-    if (part->layer_count == t->image->texture.layers) { // then the levels lie next to each other
+    if (part->layer_count == t->image->texture.layers) { // with all layers, the levels follow each other
         uses[0] = spyi_texture_layer_use(t, 0, 0, part->layer_count * part->level_count, how);
         return 1;
     }
@@ -21926,7 +21935,9 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
         for (uint32_t i = 0; i < own; i++) {
             if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
             target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
-            if (!target) uses[i].how = use.how; // an argument too: both are in one layout
+            if (!target)
+                uses[i].how = use.how; // the texture is an argument too, so that both uses need one
+                                       // layout
         }
         if (!target) uses[count++] = use;
     }
@@ -21942,7 +21953,7 @@ static spy_status spyi_can_list(spy_device *device, spyi_text *error) {
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds or makes the number of a view. `sampler`: of a combined handle; else NULL.
+// Finds or makes the number of a view. `sampler` is the sampler of a combined handle; otherwise NULL.
 static spy_status spyi_texture_number(spy_texture *t, bool stored, spy_sampler *sampler, uint64_t *number,
                                       spyi_text *error) {
     spy_device *device = t->object.device;
@@ -22117,7 +22128,7 @@ static spyi_texture_sink spyi_texture_queue(spy_device *device) {
 
 // The sizes of rows and slices of a box of texels without gaps.
 typedef struct spyi_texel_sizes {
-    uint64_t row, slice; // bytes
+    uint64_t row, slice; // bytes of a row of blocks, and of a slice
     uint32_t rows;       // rows of blocks in a slice
     uint32_t slices;     // slices of all layers
 } spyi_texel_sizes;
@@ -22132,7 +22143,8 @@ static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *bo
     return sizes;
 }
 
-// Checks one dimension of a region: its first texel and its size, of which 0 becomes what is left.
+// Checks one dimension of a region: its first texel and its size; a size of 0 becomes the number of texels
+// that are left.
 static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
                              spyi_text *error) {
     if (at >= most || *size > most - at) {
@@ -22183,13 +22195,13 @@ static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// The box's levels and layers are those of the image. The use is of the whole subresources.
+// Returns the use of whole subresources by a copy. The box counts its levels and layers in the image.
 static spyi_use spyi_box_use(const spy_texture *t, const spyi_image_box *box, uint32_t how) {
     return spyi_texture_layer_use(t, box->level - t->part.first_level, box->first_layer - t->part.first_layer,
                                   box->layer_count, SPYI_USE_COPIED | how);
 }
 
-// Texels of multisampled textures and of those with stencil do not lie in other memory in one piece.
+// Texels of multisampled textures and of textures with stencil cannot be copied to other memory in one piece.
 static spy_status spyi_check_plain(const spy_texture *t, spyi_text *error) {
     const spy_format_info *f = spyi_format(t->part.format);
     if (t->image->desc.samples > 1) {
@@ -22293,7 +22305,7 @@ static spyi_image_box spyi_next_piece(uint32_t format, const spyi_image_box *who
         return piece;
     }
     piece.layer_count = 1;
-    if (slices >= 1) { // 3-D
+    if (slices >= 1) { // whole slices of a 3-D texture
         if (piece.depth > slices) piece.depth = (uint32_t)slices;
     } else {
         piece.depth = 1;
@@ -22398,7 +22410,7 @@ static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_textu
     return status;
 }
 
-// Work in an engine's command buffer has not been executed as long as the engine has not said so.
+// Work in an engine's command buffer counts as not executed until the engine reports it.
 static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
     const spyi_gpu_base *gpu = t->object.device->base;
     const spyi_resource *r = &t->image->texture.resource;
@@ -22567,13 +22579,14 @@ static spy_status spyi_record_image_copy(const spyi_texture_sink *sink, spy_text
     uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
     uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
     if (!spyi_image_copies_within(&work)) return sink->record(sink->object, &work.work, uses, 2, error);
-    uses[0].how |= SPYI_USE_READS; // one layout for both ends; their layers meet, so they are one range
+    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that they
+                                   // are one range
     if (uses[1].begin < uses[0].begin) uses[0].begin = uses[1].begin;
     if (uses[1].end > uses[0].end) uses[0].end = uses[1].end;
     return sink->record(sink->object, &work.work, uses, 1, error);
 }
 
-// A size of 0 in one region is that of the other one.
+// A size of 0 in one region becomes the size in the other region.
 static void spyi_share_size(uint32_t *a, uint32_t *b) {
     if (*a == 0) *a = *b;
     if (*b == 0) *b = *a;
@@ -22691,7 +22704,7 @@ SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_t
 
 // >>blits
 
-// All of one level, in the texture's own numbers.
+// Makes the region of all texels of one level, counted in the texture.
 static spyi_image_box spyi_level_box(const spy_texture *t, uint32_t level) {
     const spyi_image_desc *d = &t->image->desc;
     spyi_image_box box;
@@ -22726,8 +22739,8 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
-// Refuses a texture whose format the device cannot read, or write, in blits. `support`: what the blit needs of it.
-// `name`: the parameter.
+// Refuses a texture whose format the device cannot read, or write, in blits. `support` is the support that the
+// blit needs, `name` the parameter's name.
 static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
                                           spyi_text *error) {
     spy_device *device = t->object.device;
@@ -23451,7 +23464,7 @@ spy_index spy_index_new(void) {
     return item;
 }
 
-// Returns how many indices Python's slice(start, stop, step) selects of n; *first: the first of them.
+// Returns how many indices Python's slice(start, stop, step) selects of n; *first becomes the first of them.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
     int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
@@ -24361,7 +24374,7 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 typedef struct spyi_column {
     size_t width;                // characters of one scalar's text
     int left, right;             // for floats: characters before and after the point
-    int places, exponent_digits; // digits behind the point and of the exponent
+    int places, exponent_digits; // numbers of digits after the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
     double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
@@ -24436,7 +24449,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 }
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
     if (!spyi_print_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
@@ -24479,7 +24492,7 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
     spyi_text_free(&text);
 }
 
-// >>walking what is shown: the dimensions of the tensor, then those of its elements
+// >>walking the shown elements: the dimensions of the tensor, then those of its elements
 
 typedef struct spyi_printer {
     const spy_tensor *tensor;
@@ -24488,8 +24501,8 @@ typedef struct spyi_printer {
     spyi_text out;
 } spyi_printer;
 
-// A place in the data: the next dimension of the tensor (equal to its rank inside an element), the type and
-// bytes of what lies there, and its column.
+// A position in the data: the next dimension of the tensor (equal to its rank inside an element), the type
+// and bytes of the value there, and its column.
 typedef struct spyi_spot {
     uint32_t dim;
     const spyi_type *type;
@@ -24807,8 +24820,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0 if there is none. *part: their type; in C's layout they
-// follow each other.
+// Returns the number of parts that [i] can select, 0 if there is none. *part becomes their type; in C's
+// layout the parts follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -25987,8 +26000,8 @@ static void spyi_message_value_text(const spyi_message_value *v, const spyi_mess
     if (v->rows) spyi_text_add(out, "}");
 }
 
-// Appends the value of a field. `at` points behind its "{", `end` to its "}". What is wrong with the field is
-// written in its place.
+// Appends the value of a field. `at` points behind its "{", `end` to its "}". If the field is wrong, a text
+// that says why is written instead.
 static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
                                const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;
@@ -26060,7 +26073,7 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
-// Empties the buffer for the kernels that are recorded from now on.
+// Records that the buffer is emptied, before the kernels that are recorded from now on.
 static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
@@ -26101,7 +26114,7 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->resource.references = 1; // this one is the device's; command lists hold references, too
+    p->storage->resource.references = 1; // the device's reference; command lists hold further ones
     return spyi_print_reset(device, error);
 }
 
@@ -26274,7 +26287,7 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
 enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
 enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
 
-// One argument of one function, both by name.
+// The names of a function and of one of its arguments.
 typedef struct spyi_site {
     char *function, *argument;
 } spyi_site;
@@ -26291,7 +26304,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     const spyi_storage *storage = device->bounds->storage;
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    // Wait, or the next look at the record could come before the upload.
+    // Waits, because otherwise the next look at the record could come before the upload.
     if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
@@ -26518,10 +26531,10 @@ typedef struct spyi_saved {
     char name[256];
     char dtype[8];
     spy_shape shape;
-    uint64_t begin, end; // bytes behind the head
+    uint64_t begin, end; // offsets in bytes, counted from the end of the head
 } spyi_saved;
 
-// By spy_dtype.
+// safetensors' names of dtypes, by spy_dtype.
 static const char *spyi_saved_dtype(const spyi_type *type) {
     static const struct {
         spy_dtype dtype;
@@ -26647,7 +26660,7 @@ static bool spyi_json_skip(spyi_json *j, char c) {
     return true;
 }
 
-// Reads a string; one that is longer than `out` or has escapes becomes "", which is nobody's name.
+// Reads a string; one that is longer than `out` or has escapes becomes "", which is no tensor's name.
 static bool spyi_json_string(spyi_json *j, char *out, size_t room) {
     size_t size = 0;
     bool fits = true;
@@ -26721,7 +26734,8 @@ static bool spyi_json_saved(spyi_json *j, spyi_saved *entry) {
     return spyi_json_skip(j, '}') && seen == 7;
 }
 
-// Finds the entry of that name. Returns false when the head is damaged; else *found says whether there is one.
+// Finds the entry of that name. Returns false when the head is damaged; otherwise *found says whether there
+// is such an entry.
 static bool spyi_json_find(spyi_json j, const char *name, spyi_saved *entry, bool *found) {
     spyi_saved next;
     *found = false;
@@ -27867,8 +27881,8 @@ typedef struct spyi_sl_sources {
     const spyi_text *content;
 } spyi_sl_sources;
 // Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
-// generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
-// source line and a mark at the column; NULL means no source lines.
+// generated file, whose locations are left out, or NULL. With `sources` each error and warning is followed by
+// its source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 
@@ -28113,14 +28127,16 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Returns false for names that crash libslang's look-ups or mean nothing.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-// Returns the part after the last "::" or "." outside of <>. *prefix: bytes before that separator, or 0.
+// Returns the part after the last "::" or "." outside of <>. *prefix becomes the number of bytes before that
+// separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL means that the unit's modules do not
                                                               // know it
-// Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
+// Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
+// layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
@@ -28129,8 +28145,8 @@ SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whethe
 // never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// Finds the function or set of overloads called `name`; NULL when there is none. *constructed: the struct,
-// when they are its constructors.
+// Finds the function or set of overloads called `name`; NULL when there is none. *constructed becomes the
+// struct, if the functions are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
 // Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
@@ -35029,8 +35045,8 @@ static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
 }
 
 // Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
-// properties. *name: its first function whose name can be looked up, or NULL: libslang reads a name as an
-// expression and crashes on an operator's, "()".
+// properties. *name becomes its first function whose name can be looked up, or NULL: libslang reads a name as
+// an expression and crashes on an operator's, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
@@ -36769,8 +36785,8 @@ static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image
     return common;
 }
 
-// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
-// several formats.
+// Names the open format of one image type. Returns false when there is none left. Sets *failed when its
+// variables have several formats.
 static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
     for (uint32_t id = 1; id < s->id_count; ++id) {
         const spyi_code_id *v = &s->ids[id];
@@ -37546,8 +37562,8 @@ static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable: that
-// variable.
+// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable becomes
+// that variable.
 static bool spyi_sparse_loaded(const spyi_sparse_code *c, uint32_t id, uint32_t *variable) {
     if (spyi_sparse_defined(c, id) != SPYI_OP_LOAD || c->ids[id].uses != 1) return false;
     *variable = spyi_sparse_word(c, id, 3);
@@ -38363,8 +38379,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL if there is none. *whole: it assigns to
-// the variable itself, not to an element.
+// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
+// assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -38551,9 +38567,9 @@ static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *
     return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
-// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state`:
-// before the block, and afterwards behind it. `breaks` and `continues` collect the states where control
-// leaves the loop around the block, or goes on with it.
+// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state` is
+// the state before the block, and becomes the state after it. `breaks` and `continues` collect the states
+// where control leaves the loop around the block, or goes on with it.
 static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
                                             uint8_t *state, uint8_t *breaks, uint8_t *continues,
                                             uint32_t level) {
@@ -39023,7 +39039,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 // Loads the source as a module, links it with its entry point, the linked modules and the conformances, and
-// takes the code. Everything but the module is released again. *refused: a function that the kernel
+// takes the code. Everything but the module is released again. Sets *refused when a function that the kernel
 // differentiates has no derivative.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
@@ -41199,7 +41215,7 @@ SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v,
 // array of numbers, 0 when it takes none.
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
 // Writes a value of `type` made from `array`, the expression of an array of `scalar` with one number for each
-// component of `type`. `reverse`: a vector gets the numbers in reverse order.
+// component of `type`. With `reverse` a vector gets the numbers in reverse order.
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
                                spyi_text *out);
 // Formats an array expression such as "spyi_call_id<2>(element, shape)" and writes it converted to
@@ -44347,7 +44363,7 @@ typedef struct spyi_found {
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
-// Writes and returns the error for a path that names no input. `shown`: how the message names the path.
+// Writes and returns the error for a path that names no input. The message names the path as `shown`.
 SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
                                  spyi_text *error);
 
@@ -44370,8 +44386,8 @@ typedef struct spyi_input_leaves {
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
                                       const char *shown, spyi_input_leaves *leaves, spyi_text *error);
-// Adds the leaves of all values of globals. `partial`: `inputs` may be incomplete, so values for unknown
-// names are left out.
+// Adds the leaves of all values of globals. With `partial`, `inputs` may be incomplete, and values for
+// unknown names are left out.
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);
@@ -45550,8 +45566,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 // Binds each part of a value to a part of the parameter's type: structs and arrays given by fields, values
 // with their gradients, and the parts that are given for ConstantBuffer<T> and arrays of buffers.
 
-// Completes the leaf of a value that is given by its parts, which have leaves of their own. `in_buffer`: it
-// lies in a uniform buffer.
+// Completes the leaf of a value that is given by its parts, which have leaves of their own. With `in_buffer`
+// the value lies in a uniform buffer.
 static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
     spyi_fitting fitting;
     memset(&fitting, 0, sizeof fitting);
@@ -46839,7 +46855,7 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. `spread`: values of spy_map_value() may be run over.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value().
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -47524,8 +47540,8 @@ typedef struct spyi_prologue {
     // Writes the number of the current element in the call, as an expression of type int.
     void (*number)(const spyi_emit_state *s, spyi_text *out);
     // Writes the current element's index in the memory of a leaf, counted from the leaf's base. Writes
-    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`.
-    // `store`: the element is written there, so the index must not be another element's.
+    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`. With
+    // `store` the element is written there, so that the index must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
 } spyi_prologue;
 
@@ -47620,7 +47636,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Gives the leaf's variable for the current element its name, "a_x_1". Loads and stores use that name.
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
-// Names the leaf's variable and writes its declaration. `loads`: also its load.
+// Names the leaf's variable and writes its declaration. With `loads` it also writes its load.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
@@ -47648,8 +47664,8 @@ SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
 SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
-// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
-// the offsets of summed leaves; false: of the others.
+// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed` is for teams:
+// true writes the offsets of summed leaves, false those of the other leaves.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // loads hoisted leaves and vectors
@@ -48183,7 +48199,7 @@ SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *pref
     spyi_text_free(&name);
 }
 
-// Names and declares the leaf's variable. `loads`: also loads its value.
+// Names and declares the leaf's variable. With `loads` it also loads the leaf's value.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
                                 const char *indent) {
     spyi_name_variable(s, i, prefix);
@@ -48821,7 +48837,7 @@ static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
         if (*c == '.' || *c == '[' || *c == ']') *c = '_';
 }
 
-// Makes a DifferentialPair from its two parts. `top`: the pair is also declared.
+// Makes a DifferentialPair from its two parts. With `top` the pair is also declared.
 static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
                                spyi_text *out) {
     spyi_text parts = { NULL, 0, 0 };
@@ -49016,7 +49032,7 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-// Writes call `c`. `ends`: it is the last statement, so its result can be returned at once.
+// Writes call `c`. With `ends` it is the last statement, so that its result can be returned at once.
 static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
                               spyi_text *out) {
     const spyi_leaf *returned = spyi_returned_leaf(s->bound);
@@ -50171,7 +50187,7 @@ SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // Finds or makes the variant for the key of plan->launch. *left is set when the device was left meanwhile:
-// then compute the launch anew and ask again. `stay`: compile without leaving the device. Returns
+// then compute the launch anew and ask again. With `stay` it compiles without leaving the device. Returns
 // SPY_ERROR_NOT_READY without a text when a reload has replaced the plan's code and the plan has no such
 // variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
@@ -51835,8 +51851,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // for text, the size of the code that it is compiled
-                                                       // to
+    if (status == SPY_OK && spyi_is_recording(device)) // text counts 0 here, because its compiled form is
+                                                       // counted
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
     if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
@@ -52770,7 +52786,7 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
-// Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
+// Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
@@ -52836,8 +52852,8 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 
 // backward.c
 // Makes the variants of all passes before the first pass runs, so that a compile error leaves every output as
-// it was. Afterwards the launch is that of the first pass. *several: the call has more than one dispatch;
-// *bytes: the most bytes that the sums of one pass need.
+// it was. Afterwards the launch is that of the first pass. Sets *several when the call has more than one
+// dispatch, and *bytes to the most bytes that the sums of one pass need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
@@ -52851,7 +52867,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
 
 // pack.c
 // Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all bindings
-// of the kernel. `repeats`: the block already has the sizes and strides, which are not packed again.
+// of the kernel. With `repeats` the block already has the sizes and strides, which are not packed again.
 SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_variant *variant, bool repeats, spyi_binding *bindings,
                                   spyi_text *error);
@@ -52873,7 +52889,7 @@ typedef struct spyi_again_item {
     uint32_t place_count;
     uint8_t **places; // where its value or address stands in the blocks
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
-    // the function. `explicit_way`: it has one of them.
+    // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
     int8_t map[SPY_MAX_RANK];
     uint8_t map_count;
@@ -53129,7 +53145,7 @@ SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_
 
 // pipeline.c
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
-// *left: the device was left to make it, and the draw begins anew.
+// Sets *left when the device was left to make it; the draw then begins anew.
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
 SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all pipelines of the raster
 SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // frees pipelines without references whose
@@ -53584,8 +53600,8 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
            leaf->storage->size;
 }
 
-// Makes the variant wide if every leaf allows it and all outputs are vectors. `crosses`: a thread's elements
-// may run on from one row to the next; leaves that are not linear are then read element by element.
+// Makes the variant wide if every leaf allows it and all outputs are vectors. With `crosses` a thread's
+// elements may run on from one row to the next; leaves that are not linear are then read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
     int64_t from = limits->profile.prefers_bindings
@@ -54911,8 +54927,8 @@ static bool spyi_simple_variant(const spyi_variant *variant) {
     return true;
 }
 
-// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which:
-// its index in grads[].
+// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which
+// becomes its index in grads[].
 static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
     uint32_t i = 0;
     for (; i < values->count; i++) {
@@ -55175,7 +55191,7 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     return status;
 }
 
-// Runs all dispatches. `in_line`: each waits for the one before it, whatever memory they use.
+// Runs all dispatches. With `in_line` each dispatch waits for the one before it, whatever memory they use.
 static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
     const spyi_again *again = plan->launch->again;
     spy_status status = SPY_OK;
@@ -62766,7 +62782,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
     return strncmp(name, prefix, n) == 0 && name[n] >= '0' && name[n] <= '9';
 }
 
-// Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
+// Writes the parameters: inputs, then outputs. `prefix` stands before the names, With `types` their types are
+// written too.
 static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
                                   bool outputs, spyi_text *out) {
     const char *comma = "";

@@ -843,11 +843,11 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-// Must be called after each recorded operation; submits the batch when it is full. `urgent`: its result may
-// be waited for, so an idle queue gets the batch at once.
+// Must be called after each recorded operation; submits the batch when it is full. With `urgent` somebody may
+// wait for the result, so that an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
-// reading of indirect group counts.
+// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` they are
+// also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Records what must come before work: the barrier and the transitions of images.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
@@ -1047,7 +1047,7 @@ typedef struct spyi_vk_capability {
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
-    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // needed for a fragment shader's SV_PrimitiveID
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -1185,12 +1185,12 @@ enum {
     SPYI_SPIRV_STORE = 62,
     SPYI_SPIRV_COPY_MEMORY = 63,
     SPYI_SPIRV_IMAGE_WRITE = 99,
-    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the loads before it write nothing
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the numbers before it are loads, which write nothing
     SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
     SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
     SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
     SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
-    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM: with the old decoration BufferBlock
+    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM is a buffer's with the old decoration BufferBlock
     SPYI_SPIRV_STORAGE_BUFFER = 12,
     SPYI_SPIRV_PHYSICAL = 5349
 };
@@ -1218,7 +1218,7 @@ static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     }
 }
 
-// Returns whether the pointer `id` points to a buffer, looking for its making and for its type.
+// Returns whether the pointer `id` points to a buffer, from the instruction that makes it and from its type.
 static bool spyi_vk_points_to_buffer(const uint32_t *words, size_t count, uint32_t id) {
     uint32_t type = 0;
     for (size_t i = 5; i < count && type == 0; i += words[i] >> 16)
@@ -1246,7 +1246,7 @@ static bool spyi_vk_writes_memory(const uint32_t *words, size_t count) {
     return false;
 }
 
-// Stages of draws may write to memory only with a feature of their own. `words` are well formed.
+// Refuses a stage of a draw that writes to memory without the feature for it. `words` must be well formed.
 static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderStageFlagBits stage,
                                        const uint32_t *words, size_t count, spyi_text *error) {
     const bool vertex = stage == VK_SHADER_STAGE_VERTEX_BIT;
@@ -2734,7 +2734,7 @@ SPYI_FN bool spyi_vk_has_handles(const spyi_vk_adapter *adapter) {
     return true;
 }
 
-// Notes how many descriptors of each kind one set may have.
+// Stores how many descriptors of each kind one set may have.
 SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12, spyi_vk_adapter *adapter) {
     const uint32_t most[SPYI_HANDLE_KINDS] = { v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
                                                v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
@@ -2746,7 +2746,7 @@ SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12
                                                 v12->maxPerStageDescriptorUpdateAfterBindSampledImages / 2,
                                                 v12->maxPerStageDescriptorUpdateAfterBindStorageImages,
                                                 v12->maxPerStageDescriptorUpdateAfterBindStorageBuffers };
-    // Half of what a stage may have stays for the kernel's own bindings.
+    // Half of the descriptors that a stage may have stays for the kernel's own bindings.
     const uint32_t share = v12->maxPerStageUpdateAfterBindResources / 2 / SPYI_HANDLE_KINDS;
     for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++) {
         uint32_t count = spyi_vk_handle_counts[i];
@@ -3004,8 +3004,8 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     sets[0] = layout->set;
     sets[1] = gpu->handles.layout;
     SPYI_VK_ZERO(range);
-    // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
-    // range that it touches, so that ranges for single stages would need a push for each.
+    // There is one range for all stages, even if each stage reads its own part: vkCmdPushConstants must name all
+    // stages of every range that it touches, so that ranges for single stages would need a push for each.
     range.stageFlags = shape->stages;
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
@@ -3024,7 +3024,7 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Finds or makes the layout for a shape. Layouts live as long as the device: there are few.
+// Finds or makes the layout for a shape. Layouts live as long as the device, because there are few.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
@@ -3130,7 +3130,7 @@ SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t 
     return gpu->vk.vkCreateShaderModule(gpu->device, &info, NULL, module);
 }
 
-// *what gets the name of the function that failed.
+// Makes the pipeline. On failure *what becomes the name of the Vulkan function that failed.
 static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
                                       const char **what) {
     VkComputePipelineCreateInfo info;
@@ -3688,7 +3688,7 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
 
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 
-// By spy_format.
+// Vulkan's formats, by spy_format.
 static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
     VK_FORMAT_UNDEFINED,
     VK_FORMAT_R8_UINT,
@@ -3856,7 +3856,7 @@ static void spyi_vk_image_info(const spyi_image_desc *desc, VkImageCreateInfo *i
     info->imageType = desc->type == SPY_TEXTURE_TYPE_1D   ? VK_IMAGE_TYPE_1D
                       : desc->type == SPY_TEXTURE_TYPE_3D ? VK_IMAGE_TYPE_3D
                                                           : VK_IMAGE_TYPE_2D;
-    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // views of other formats
+    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // so that views may have other formats
     if (desc->type == SPY_TEXTURE_TYPE_CUBE) info->flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
     info->format = spyi_vk_format(desc->format);
     info->extent.width = desc->width;
@@ -3904,7 +3904,8 @@ static spy_status spyi_vk_check_image(const spyi_vk_gpu *gpu, const spyi_image_d
     return SPY_OK;
 }
 
-// Allocates memory for the image and binds it. *what gets the name of the function that failed.
+// Allocates memory for the image and binds it. On failure *what becomes the name of the Vulkan function that
+// failed.
 static VkResult spyi_vk_bind_image(spyi_vk_gpu *gpu, VkImage image, VkDeviceMemory *memory, size_t *size,
                                    const char **what) {
     const VkPhysicalDeviceMemoryProperties *types = &gpu->adapter.memory;
@@ -3978,7 +3979,8 @@ SPYI_FN void spyi_vk_destroy_image(spyi_gpu *base, spyi_image *image) {
 // >>views
 
 static VkImageViewType spyi_vk_view_type(const spyi_image_view_desc *d) {
-    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY; // faces are layers
+    // the faces of a cube are layers of a target
+    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY;
     switch (d->type) {
     case SPY_TEXTURE_TYPE_1D: return d->array ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
     case SPY_TEXTURE_TYPE_3D: return VK_IMAGE_VIEW_TYPE_3D;
@@ -4502,7 +4504,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     p->multisample.rasterizationSamples = (VkSampleCountFlagBits)s->samples;
     p->multisample.alphaToCoverageEnable = s->alpha_to_coverage;
     p->sample_mask[0] = s->sample_mask;
-    p->sample_mask[1] = ~(VkSampleMask)0; // for 64 samples
+    p->sample_mask[1] = ~(VkSampleMask)0; // the second word, for up to 64 samples
     p->multisample.pSampleMask = p->sample_mask;
 }
 
@@ -4951,7 +4953,8 @@ static bool spyi_vk_was_written(const spyi_vk_gpu *gpu, uint64_t image) {
 // Returns whether earlier passes may have drawn into targets of the draw's pass. Passes into other targets need not
 // wait for each other: a GPU is idle for a while in such a wait.
 static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
-    // An engine may execute its recording after batches that were recorded later.
+    // In an engine's recording the answer is always yes, because the engine may execute it after batches that
+    // were recorded later.
     if (gpu->external != VK_NULL_HANDLE || gpu->written_count == SPYI_VK_WRITTEN) return true;
     for (uint32_t i = 0; i < d->target_count; i++) {
         const spyi_draw_target *t = &d->targets[i];
@@ -4963,8 +4966,8 @@ static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
 static void spyi_vk_note_written(spyi_vk_gpu *gpu, const spyi_draw_target *t) {
     if (t->view && gpu->written_count < SPYI_VK_WRITTEN) gpu->written[gpu->written_count++] = t->image;
     if (t->view && t->resolve)
-        gpu->written_count = SPYI_VK_WRITTEN; // the view's image is not known, so that the next pass waits
-                                              // for all of them
+        gpu->written_count = SPYI_VK_WRITTEN; // the resolve view's image is not known, so that the next pass
+                                              // waits in any case
 }
 
 // Orders a pass after earlier passes that wrote to its targets, whose layout stays. All other order between a target
@@ -4990,7 +4993,7 @@ static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
                     : VK_ATTACHMENT_LOAD_OP_LOAD;
 }
 
-// Integers have no averages.
+// Integer samples are not averaged, so that sample 0 is taken.
 static VkResolveModeFlagBits spyi_vk_resolve_mode(uint32_t format) {
     return spyi_format(format)->is_integer ? VK_RESOLVE_MODE_SAMPLE_ZERO_BIT : VK_RESOLVE_MODE_AVERAGE_BIT;
 }
@@ -5073,7 +5076,7 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy`: becomes a copy of the draw's indices; NULL means that the draw needs none.
+// `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;
@@ -5285,7 +5288,7 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(commands);
 }
 
-// Labels may begin and end anywhere, in an open pass, too, which goes on.
+// Labels may begin and end anywhere, even inside an open pass, which they do not end.
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_label_work *given = (const spyi_label_work *)(const void *)work;

@@ -188,8 +188,8 @@ class _Call:
         return result, [tensors[index] for index in sorted(self.written)]
 
     def run_backward(self, tensors, wanted, gradients, torch):
-        """Calls the function's .bwds. `wanted`: which tensors get a gradient; `gradients`: those of the result, if it has one, and of the
-        written tensors. Returns one gradient a tensor, None where none is wanted."""
+        """Calls the function's .bwds. `wanted` says which tensors get a gradient. `gradients` are the gradients of the result, if it has
+        one, and of the written tensors. Returns one gradient a tensor, None where none is wanted."""
         own = [torch.zeros_like(t) if w and i not in self.written else None for i, (t, w) in enumerate(zip(tensors, wanted))]
         gradients = [g.contiguous() for g in gradients]
         result = gradients.pop(0) if self.has_result else None

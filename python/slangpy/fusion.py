@@ -583,7 +583,7 @@ class _Core:
         return _type_named(given)
 
     def build(self, given, types, values):
-        """Traces the function. `given`: names of its inputs; `types`: their types, as far as they are known; `values`: arguments, to
+        """Traces the function. `given` are the names of its inputs; `types`: their types, as far as they are known; `values`: arguments, to
         find the device by. Returns (Function, form, names of inputs without a type)."""
         modules = ([self.module] if self.module is not None else []) + _modules_of(self.fn)
         told = [*self.types.values(), *(p.annotation for p in self.signature.parameters.values())]
@@ -828,8 +828,8 @@ def fuse(
 
     `types`: Slang types of parameters by name; annotations say them too. The others are those of the Slang functions that take them, or
     else of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward call, "store"
-    keeps them in the thread; None means that the compiler chooses. `name`: of the Slang function. `module`: where types and Slang's own
-    functions are looked up; those whose names the function mentions are found without it."""
+    keeps them in the thread; None means that the compiler chooses. `name` is the Slang function's name. `module`: where types and Slang's
+    own functions are looked up; those whose names the function mentions are found without it."""
     if fn is None:
         return lambda found: Fused(found, backward, types, name, module)
     return Fused(fn, backward, types, name, module)

@@ -11,8 +11,8 @@
 
 typedef struct spyi_archive spyi_archive;
 
-// Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
-// that fails. NULL, and then `error` says what is wrong with the bytes.
+// Opens a pack. `bytes` must stay valid while the pack is open. With `owned` the pack frees `bytes` when it is
+// closed, or here on failure. NULL, and then `error` says what is wrong with the bytes.
 SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
 // Begins a pack that is to be written.
 SPYI_FN spyi_archive *spyi_archive_begin(void);

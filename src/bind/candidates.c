@@ -346,7 +346,7 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. `spread`: values of spy_map_value() may be run over.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value().
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;

@@ -2,8 +2,8 @@
 // with their gradients, and the parts that are given for ConstantBuffer<T> and arrays of buffers.
 #include "bind/internal.h"
 
-// Completes the leaf of a value that is given by its parts, which have leaves of their own. `in_buffer`: it
-// lies in a uniform buffer.
+// Completes the leaf of a value that is given by its parts, which have leaves of their own. With `in_buffer`
+// the value lies in a uniform buffer.
 static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
     spyi_fitting fitting;
     memset(&fitting, 0, sizeof fitting);

@@ -17,7 +17,7 @@ typedef struct spyi_again_item {
     uint32_t place_count;
     uint8_t **places; // where its value or address stands in the blocks
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
-    // the function. `explicit_way`: it has one of them.
+    // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
     int8_t map[SPY_MAX_RANK];
     uint8_t map_count;

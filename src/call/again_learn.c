@@ -22,8 +22,8 @@ static bool spyi_simple_variant(const spyi_variant *variant) {
     return true;
 }
 
-// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which:
-// its index in grads[].
+// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which
+// becomes its index in grads[].
 static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
     uint32_t i = 0;
     for (; i < values->count; i++) {

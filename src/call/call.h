@@ -50,7 +50,7 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
-// Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
+// Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 

@@ -126,7 +126,7 @@ SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_
 
 // pipeline.c
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
-// *left: the device was left to make it, and the draw begins anew.
+// Sets *left when the device was left to make it; the draw then begins anew.
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
 SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all pipelines of the raster
 SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // frees pipelines without references whose

@@ -45,8 +45,8 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 
 // backward.c
 // Makes the variants of all passes before the first pass runs, so that a compile error leaves every output as
-// it was. Afterwards the launch is that of the first pass. *several: the call has more than one dispatch;
-// *bytes: the most bytes that the sums of one pass need.
+// it was. Afterwards the launch is that of the first pass. Sets *several when the call has more than one
+// dispatch, and *bytes to the most bytes that the sums of one pass need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
@@ -60,7 +60,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
 
 // pack.c
 // Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all bindings
-// of the kernel. `repeats`: the block already has the sizes and strides, which are not packed again.
+// of the kernel. With `repeats` the block already has the sizes and strides, which are not packed again.
 SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_variant *variant, bool repeats, spyi_binding *bindings,
                                   spyi_text *error);

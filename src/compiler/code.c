@@ -152,7 +152,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 // Loads the source as a module, links it with its entry point, the linked modules and the conformances, and
-// takes the code. Everything but the module is released again. *refused: a function that the kernel
+// takes the code. Everything but the module is released again. Sets *refused when a function that the kernel
 // differentiates has no derivative.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,

@@ -17,14 +17,16 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Returns false for names that crash libslang's look-ups or mean nothing.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-// Returns the part after the last "::" or "." outside of <>. *prefix: bytes before that separator, or 0.
+// Returns the part after the last "::" or "." outside of <>. *prefix becomes the number of bytes before that
+// separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL means that the unit's modules do not
                                                               // know it
-// Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
+// Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
+// layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
@@ -33,8 +35,8 @@ SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whethe
 // never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// Finds the function or set of overloads called `name`; NULL when there is none. *constructed: the struct,
-// when they are its constructors.
+// Finds the function or set of overloads called `name`; NULL when there is none. *constructed becomes the
+// struct, if the functions are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
 // Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.

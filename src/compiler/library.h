@@ -83,8 +83,8 @@ typedef struct spyi_sl_sources {
     const spyi_text *content;
 } spyi_sl_sources;
 // Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
-// generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
-// source line and a mark at the column; NULL means no source lines.
+// generated file, whose locations are left out, or NULL. With `sources` each error and warning is followed by
+// its source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 

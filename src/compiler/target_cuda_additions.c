@@ -102,8 +102,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL if there is none. *whole: it assigns to
-// the variable itself, not to an element.
+// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
+// assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -290,9 +290,9 @@ static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *
     return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
-// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state`:
-// before the block, and afterwards behind it. `breaks` and `continues` collect the states where control
-// leaves the loop around the block, or goes on with it.
+// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state` is
+// the state before the block, and becomes the state after it. `breaks` and `continues` collect the states
+// where control leaves the loop around the block, or goes on with it.
 static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
                                             uint8_t *state, uint8_t *breaks, uint8_t *continues,
                                             uint32_t level) {

@@ -594,8 +594,8 @@ static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image
     return common;
 }
 
-// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
-// several formats.
+// Names the open format of one image type. Returns false when there is none left. Sets *failed when its
+// variables have several formats.
 static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
     for (uint32_t id = 1; id < s->id_count; ++id) {
         const spyi_code_id *v = &s->ids[id];

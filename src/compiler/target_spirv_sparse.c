@@ -57,8 +57,8 @@ static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable: that
-// variable.
+// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable becomes
+// that variable.
 static bool spyi_sparse_loaded(const spyi_sparse_code *c, uint32_t id, uint32_t *variable) {
     if (spyi_sparse_defined(c, id) != SPYI_OP_LOAD || c->ids[id].uses != 1) return false;
     *variable = spyi_sparse_word(c, id, 3);

@@ -68,7 +68,8 @@ SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_tex
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
-// the compiler's messages. `portable`: PTX in any case, for `arch` or the newest capability before it.
+// the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
+// before it.
 SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
                             const char *const *options, int option_count, spyi_text *code, spyi_text *log);
 

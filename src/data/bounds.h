@@ -4,9 +4,11 @@
 
 #include "data/device.h"
 
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // with a site: the index was into its tensor's gradient
+#define SPYI_BOUNDS_GRADIENT                                                                                 \
+    0x80000000u // a bit of a site: the index was into the gradient of the site's                            \
+                // tensor
 
-// Creates `device->bounds`. *address: where kernels note the first bad index
+// Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
 // (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
 // nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);

@@ -54,8 +54,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0 if there is none. *part: their type; in C's layout they
-// follow each other.
+// Returns the number of parts that [i] can select, 0 if there is none. *part becomes their type; in C's
+// layout the parts follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;

@@ -108,8 +108,8 @@ struct spy_device {
     struct spyi_close_callback *close_callbacks; // device/
 };
 
-// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses.
-// `untracked`: the work may also use memory that `uses` does not list.
+// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses. With
+// `untracked` the work may also use memory that `uses` does not list.
 static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
                                           uint32_t count, bool untracked, spyi_text *error) {
     work->before = spyi_take_uses(device, uses, count, untracked);

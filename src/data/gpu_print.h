@@ -16,7 +16,7 @@
 SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
                                spyi_text *out);
 
-// >>gpu_print.c; without a printer all but create do nothing, and use must not be called
+// >>gpu_print.c: without a printer these functions do nothing, except create; use must not be called then
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
 SPYI_FN void spyi_print_destroy(spy_device *device);
 // Adds a kernel's string literals. Threads: any.

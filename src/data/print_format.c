@@ -254,8 +254,8 @@ static void spyi_message_value_text(const spyi_message_value *v, const spyi_mess
     if (v->rows) spyi_text_add(out, "}");
 }
 
-// Appends the value of a field. `at` points behind its "{", `end` to its "}". What is wrong with the field is
-// written in its place.
+// Appends the value of a field. `at` points behind its "{", `end` to its "}". If the field is wrong, a text
+// that says why is written instead.
 static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
                                const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;

@@ -74,9 +74,9 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
 // >>the tracker (hazards.c)
 
-// Notes the uses of the work to be recorded next, and returns what must come before that work. `untracked`:
-// the work may also use memory that `uses` does not list. The returned transitions are valid until the next
-// call.
+// Notes the uses of the work to be recorded next, and returns what must come before that work. With
+// `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
+// until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
 // To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);

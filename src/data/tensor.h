@@ -28,7 +28,8 @@ struct spy_tensor {
     bool has_sums; // these are in device.summed
 };
 
-// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted tells whether they are
+// in device.summed.
 typedef struct spyi_summed {
     spy_tensor *grad, *sums;
     bool *noted;

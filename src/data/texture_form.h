@@ -8,13 +8,13 @@
 
 typedef struct spyi_texture_form {
     uint8_t kind; // spyi_parameter_kind: SPYI_PARAMETER_TEXTURE and the kinds after it
-    uint8_t type; // spy_texture_type, not DEFAULT; of a sampler: 0
+    uint8_t type; // spy_texture_type, not DEFAULT; 0 for a sampler
     bool array, multisampled;
-    bool comparison; // SamplerComparisonState
-    bool write_only; // WTexture2D<T>
+    bool comparison; // the type is SamplerComparisonState
+    bool write_only; // the type is WTexture2D<T> or a similar one
 } spyi_texture_form;
 
-// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base`: the name
+// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base` is the name
 // without namespace and arguments, or NULL to take it from `name`.
 SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out);
 // Returns the type of the texels; NULL means that shaders cannot have such a texture, or the type is not

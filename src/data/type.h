@@ -62,8 +62,8 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other:
-// whether the table has a different struct of that name.
+// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other
+// tells whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
                                                bool *other);

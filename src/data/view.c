@@ -163,7 +163,7 @@ spy_index spy_index_new(void) {
     return item;
 }
 
-// Returns how many indices Python's slice(start, stop, step) selects of n; *first: the first of them.
+// Returns how many indices Python's slice(start, stop, step) selects of n; *first becomes the first of them.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
     int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,

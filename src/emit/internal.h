@@ -52,8 +52,8 @@ typedef struct spyi_prologue {
     // Writes the number of the current element in the call, as an expression of type int.
     void (*number)(const spyi_emit_state *s, spyi_text *out);
     // Writes the current element's index in the memory of a leaf, counted from the leaf's base. Writes
-    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`.
-    // `store`: the element is written there, so the index must not be another element's.
+    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`. With
+    // `store` the element is written there, so that the index must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
 } spyi_prologue;
 
@@ -148,7 +148,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Gives the leaf's variable for the current element its name, "a_x_1". Loads and stores use that name.
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
-// Names the leaf's variable and writes its declaration. `loads`: also its load.
+// Names the leaf's variable and writes its declaration. With `loads` it also writes its load.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
@@ -176,8 +176,8 @@ SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
 SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
-// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
-// the offsets of summed leaves; false: of the others.
+// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed` is for teams:
+// true writes the offsets of summed leaves, false those of the other leaves.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // loads hoisted leaves and vectors

@@ -347,7 +347,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
     return strncmp(name, prefix, n) == 0 && name[n] >= '0' && name[n] <= '9';
 }
 
-// Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
+// Writes the parameters: inputs, then outputs. `prefix` stands before the names, With `types` their types are
+// written too.
 static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
                                   bool outputs, spyi_text *out) {
     const char *comma = "";

@@ -163,7 +163,7 @@ SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // Finds or makes the variant for the key of plan->launch. *left is set when the device was left meanwhile:
-// then compute the launch anew and ask again. `stay`: compile without leaving the device. Returns
+// then compute the launch anew and ask again. With `stay` it compiles without leaving the device. Returns
 // SPY_ERROR_NOT_READY without a text when a reload has replaced the plan's code and the plan has no such
 // variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,

@@ -340,8 +340,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // for text, the size of the code that it is compiled
-                                                       // to
+    if (status == SPY_OK && spyi_is_recording(device)) // text counts 0 here, because its compiled form is
+                                                       // counted
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
     if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);

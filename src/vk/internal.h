@@ -547,11 +547,11 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-// Must be called after each recorded operation; submits the batch when it is full. `urgent`: its result may
-// be waited for, so an idle queue gets the batch at once.
+// Must be called after each recorded operation; submits the batch when it is full. With `urgent` somebody may
+// wait for the result, so that an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
-// reading of indirect group counts.
+// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` they are
+// also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Records what must come before work: the barrier and the transitions of images.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,

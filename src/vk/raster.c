@@ -246,7 +246,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     p->multisample.rasterizationSamples = (VkSampleCountFlagBits)s->samples;
     p->multisample.alphaToCoverageEnable = s->alpha_to_coverage;
     p->sample_mask[0] = s->sample_mask;
-    p->sample_mask[1] = ~(VkSampleMask)0; // for 64 samples
+    p->sample_mask[1] = ~(VkSampleMask)0; // the second word, for up to 64 samples
     p->multisample.pSampleMask = p->sample_mask;
 }
 

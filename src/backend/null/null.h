@@ -105,8 +105,8 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
-// Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
-// binding has it, whose levels and layers then count. NULL if there is none.
+// Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's, or that of a
+// view as in a binding; levels and layers are then counted from the view's first. NULL if there is none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
