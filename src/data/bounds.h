@@ -4,9 +4,8 @@
 
 #include "data/device.h"
 
-#define SPYI_BOUNDS_GRADIENT                                                                                 \
-    0x80000000u // a bit of a site: the index was into the gradient of the site's                            \
-                // tensor
+// A bit of a site: the index was into the gradient of the site's tensor.
+#define SPYI_BOUNDS_GRADIENT 0x80000000u
 
 // Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
 // (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
