@@ -597,12 +597,12 @@
 // wants b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a
 // kernel may have. Arrays of arrays and of structs with buffers in them are refused.
 //
-// An array without a size, StructuredBuffer<float> b[], takes a struct of as many tensors as there are to be
-// elements, from none to 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which
-// is a tensor of T, whose first element it sees. Arrays without a size are CUDA's alone: as a global, a
-// member of a ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are
-// refused. Another number of elements is another kind of call, but runs the same kernel. The number itself is
-// not known in Slang: give it beside. Indices are not checked. A global T values[] of plain data takes a
+// An array without a size, StructuredBuffer<float> b[], takes a struct with one tensor for each element, at
+// most 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which is a tensor of T,
+// whose first element it sees. Arrays without a size are CUDA's alone: as a global, a member of a
+// ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are refused.
+// Another number of elements is another kind of call, but runs the same kernel. Slang code cannot ask for the
+// number, so pass it as another argument. Indices are not checked. A global T values[] of plain data takes a
 // tensor.
 //
 // Buffers may be the same memory as each other and as element-wise arguments: nothing checks what threads
@@ -17471,7 +17471,8 @@ struct spy_device {
     struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
-    struct spy_prepared *prepared;             // call/
+    struct spy_prepared *prepared;             // pipelines without references whose work may not have
+                                               // finished
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
@@ -38177,7 +38178,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
 // number of its own.
 
 typedef struct spyi_saved_group {
-    char *from;  // "["
+    char *from;  // position of the "[" of the index
     size_t size; // bytes of the index with both brackets
 } spyi_saved_group;
 
@@ -40964,8 +40965,8 @@ typedef struct spyi_leaf {
                    // checked
     spyi_role role;
     uint32_t value_leaf; // for a gradient: index of its value's leaf
-    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0 if there is
-                         // none
+    uint32_t grads[2];   // for a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients,
+                         // SPYI_WHOLE_STORES if its stores have
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
     bool exact;          // a texture with gradients: the kernel adds to its exact sums
     bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
@@ -47389,7 +47390,8 @@ typedef struct spyi_variant_key {
     uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t unroll;  // elements a thread takes, a group's size apart: 1; in flat variants of large calls 2, 4
+    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
+                     // calls
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits
@@ -47472,8 +47474,8 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
-// Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
-// alone.
+// Returns the largest number of groups in y, in z, and in one row of folded groups. Some devices take more
+// groups in x alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Writes the elements of a call group along each dimension of the call; false means that the call has no
 // groups, and all are 1.

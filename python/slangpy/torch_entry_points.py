@@ -320,7 +320,8 @@ _LITERAL = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)$")
 
 
 class _Value:
-    """A translated expression: Python's text, its type, and whether it is a place that others may hold too, so that a copy is needed."""
+    """A translated expression: Python's text, its type, and whether it names a variable that other names may share, so that a copy is
+    needed."""
 
     __slots__ = ("code", "type", "shared", "items", "place")
 

@@ -24,7 +24,7 @@ RAMP = np.arange(8, dtype=np.float32)
 
 @pytest.fixture(scope="module")
 def api(device, load, tmp_path_factory):
-    """What the lines use."""
+    """The values that the lines of the table use."""
     folder = tmp_path_factory.mktemp("api")
     (folder / "part.slang").write_text(SOURCE)
     m = load(SOURCE)
@@ -84,7 +84,7 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_line(api, line):
-    """Each is true."""
+    """Each line of the table is an expression that is true."""
     assert eval(line, dict(api))
 
 
@@ -136,7 +136,7 @@ def test_encoder_signatures(device, api):
 
 
 def test_kernel_signatures(device, api):
-    """A program from a file, its kernel, and the same by a pass and cursors. (Features K4, K5, M9.)"""
+    """A program is loaded from a file and run as a kernel, and again by a compute pass with cursors. (Features K4, K5, M9.)"""
     program = device.create_slang_session({"include_paths": [str(api["folder"])]}).load_program(module_name="part", entry_point_names=["main"])
     data = api["buf"]()
     device.create_compute_kernel(program).dispatch(thread_count=[8, 1, 1], vars={}, data=data, value=2.0)

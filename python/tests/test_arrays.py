@@ -95,7 +95,7 @@ def random_view(rng, a):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_random_views(device, seed):
-    """Random ranks, sizes (also 0), strides and types. (Features C3, B2.)"""
+    """Arrays of random ranks, sizes (also 0), strides and types are added correctly. (Features C3, B2.)"""
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(0 if seed % 7 == 0 else 1, 5, rng.integers(0, 9)))
     dtype = np.dtype(str(rng.choice(DTYPES))).newbyteorder(str(rng.choice(["<", ">"])))
@@ -176,7 +176,7 @@ def buffers():
 
 @pytest.mark.parametrize("kind", buffers())
 def test_any_buffer_is_an_array(device, module, kind):
-    """Any buffer-protocol object, as an argument and as a tensor's contents."""
+    """Any object with the buffer protocol can be an argument and a tensor's contents."""
     value, expected = buffers()[kind]
     expected = np.array(expected, "f4")
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, value).to_numpy(), expected)
@@ -312,7 +312,7 @@ def test_structured_array_as_an_argument(module):
 
 
 def test_fields_out_of_order(device, module):
-    """numpy exports no buffer for these."""
+    """Structured arrays whose fields are not in the order of their offsets, for which numpy exports no buffer, are arguments too."""
     a = np.array([(1, 2, 3), (4, 5, 6)], [("r", "f4"), ("g", "f4"), ("b", "f4")])[["b", "r", "g"]]
     np.testing.assert_array_equal(module.luma(a, _result="numpy"), [17, 38])
     module.brighten(a, 2.0)
@@ -617,7 +617,7 @@ def test_producers_own_errors_arrive(module):
 
 
 class FakeTorch(Producer):
-    """As torch: exports nothing that requires a gradient, and CUDA tensors only by cpu()."""
+    """A stand-in for a torch tensor: it exports nothing while it requires a gradient, and CUDA memory only after cpu()."""
 
     def __init__(self, a, requires_grad=False, device=1):
         super().__init__(a)
@@ -644,7 +644,7 @@ class FakeTorch(Producer):
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("where", [1, 2])
 def test_torch_tensors_by_their_protocol(module, requires_grad, where):
-    """torch's rules without torch: detach() for gradients, cpu() for CUDA. (Features T1, T4.)"""
+    """Tensors with torch's methods are read by detach() if they have gradients and by cpu() if they are on CUDA. (Features T1, T4.)"""
     a = np.arange(6, dtype="f4").reshape(2, 3)
     tensor = FakeTorch(a, requires_grad, where)
     assert "torch" not in sys.modules

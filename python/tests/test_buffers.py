@@ -48,7 +48,7 @@ def test_sizes(device, how, size, count, stride):
 
 
 def test_struct_type(device, m):
-    """Elements of a struct of a module, laid out as in C. (Feature B1.)"""
+    """A buffer may have elements of a module's struct, laid out as in C. (Feature B1.)"""
     b = device.create_buffer(element_count=3, struct_type=m.Pair)
     assert b.size == 48 and b.dtype == m.Pair and "Pair (3,)" in repr(b)
 
@@ -101,7 +101,7 @@ def test_format(device):
 
 
 def test_structured_arrays(device, m):
-    """numpy's structs in C's layout. (Features B1, B6.)"""
+    """numpy's structured arrays are buffers of structs in C's layout. (Features B1, B6.)"""
     records = np.zeros(4, dtype=[("a", "f4"), ("b", "i4", 3)])
     records["a"], records["b"] = np.arange(4), np.arange(12).reshape(4, 3)
     b = device.create_buffer(element_count=4, struct_type=m.Pair, data=records)
@@ -142,7 +142,7 @@ def test_structured_buffers(device, m, typed):
 
 
 def test_vars(device, m):
-    """As a global. (Features K1, F4.)"""
+    """A buffer can be the value of a global. (Features K1, F4.)"""
     b = device.create_buffer(data=np.full(8, 5, np.uint32))
     m.bump.dispatch(8, vars={"counters": b})
     m.bump.set({"counters": b}).dispatch(8)
@@ -157,7 +157,7 @@ def test_byte_address_buffers(device, m):
 
 
 def test_pointers(device, m):
-    """A buffer, typed or not, and its address as an argument. (Feature C11.)"""
+    """A parameter that is a pointer takes a buffer with or without a type, and a buffer's address. (Feature C11.)"""
     for typed in ({}, {"struct_type": int}):
         b = device.create_buffer(data=np.arange(8, dtype=np.int32), **typed)
         assert b.device_address % 4 == 0

@@ -18,7 +18,7 @@ from calls_module import m, rand, rng  # noqa: F401: fixtures
     ("unsigned_", 2**32 - 1), ("signed_big", -2**63), ("signed_big", 2**63 - 1), ("big", 2**64 - 1), ("big", 0),
 ])
 def test_integers_keep_all_bits(m, name, value):
-    """Python ints of any width; 64-bit ones too. (Feature C1.)"""
+    """Python ints keep all bits in parameters of every integer type. (Feature C1.)"""
     if name == "addi1":
         assert m.addi(value, 0) == value
     else:
@@ -35,7 +35,7 @@ def test_float_and_int_literals_take_the_parameters_type(m):
 
 
 def test_bool_half_double(m):
-    """bool, half and double. (Feature C1.)"""
+    """Parameters of type bool, half and double take numbers. (Feature C1.)"""
     assert m.flip(True) is False and m.flip(False) is True
     assert m.halve(3.0) == 1.5
     assert m.wide(0.1) == 0.2
@@ -71,7 +71,7 @@ class Which(enum.IntEnum):
 
 
 def test_int_enum_is_an_int(m):
-    """Subclasses of int and float. (Feature C1.)"""
+    """Objects of subclasses of int and float are numbers. (Feature C1.)"""
     class Meters(float):
         pass
 
@@ -125,7 +125,7 @@ def test_default_values(m):
 
 
 def test_call_is_the_call(m):
-    """.call(...). (Feature F1.)"""
+    """function.call(...) is the same as function(...). (Feature F1.)"""
     assert m.sub.call(7, b=3) == 4
 
 
@@ -136,7 +136,7 @@ def test_void_gives_none(m):
 
 
 def test_no_arguments(m):
-    """A function of no parameters. (Feature C14.)"""
+    """A function without parameters can be called. (Feature C14.)"""
     assert m.one() == 1
 
 
@@ -163,7 +163,7 @@ def overloads(load):
 @pytest.mark.parametrize("args, expected", [((1,), 1), ((1.5,), 2), ((1, 2), 4),
                                             ((np.int32(1),), 1), ((np.float32(1),), 2)])
 def test_overloads(overloads, args, expected):
-    """The overload that fits. (Feature V5.)"""
+    """A call chooses the overload that fits its arguments. (Feature V5.)"""
     assert overloads.which(*args) == expected
 
 
@@ -201,7 +201,7 @@ def test_generic_by_name(overloads):
 
 
 def test_generic_types(overloads):
-    """T from a number, an array, a cast. (Feature V5.)"""
+    """The generic type T is inferred from a number, an array and a cast. (Feature V5.)"""
     assert overloads.same(7) == 7 and overloads.same(0.5) == 0.5
     x = rng.integers(0, 100, 6, dtype=np.int64)
     r = overloads.same(x, _result="numpy")
@@ -230,7 +230,7 @@ def test_values_do_not_compile_again(m):
 
 
 def test_call_sites_see_many_types(m):
-    """More kinds of arguments than a call site remembers. (Feature H1.)"""
+    """A call site gets more kinds of arguments than it remembers. (Feature H1.)"""
     values = [1, 1.0, True, np.float32(1), np.float64(1), np.int8(1), np.uint8(1), np.int16(1), np.uint16(1), np.int32(1), np.uint32(1),
               np.int64(1), np.uint64(1), np.float16(1), np.ones((), np.float32), Which.A - 2, spy.ValueRef(1)]
     for _ in range(2):

@@ -51,7 +51,7 @@ def test_trailing_size_must_be_the_vectors(m, size):
 
 
 def test_vector_and_scalar_dims(m):
-    """(N, 3) against (N,). (Feature V1.)"""
+    """Vectors of shape (N, 3) meet scalars of shape (N,). (Feature V1.)"""
     v, s = rand(10, 3), rand(10)
     assert np.array_equal(m.scale(v, s, _result="numpy"), v * s[:, None])
 
@@ -65,7 +65,7 @@ def test_vector_dtypes_are_not_split(device, m):
 
 
 def test_lower_rank_tensors_per_thread(load):
-    """Rows of a (4, 8) tensor as Tensor<float, 1>. (Feature V13.)"""
+    """A parameter Tensor<float, 1> gets the rows of a (4, 8) tensor. (Feature V13.)"""
     m = load("import slangpy; float rowsum(Tensor<float, 1> row) { float s = 0; for (int i = 0; i < row.shape[0]; i++) s += row[i]; return s; }")
     x = rand(4, 8)
     t = spy.Tensor.from_numpy(m.device, x)
@@ -94,20 +94,20 @@ def test_index_order(load):
 
 
 def test_map_outer_product(m):
-    """positions. (Feature V6.)"""
+    """map() by position gives an outer product. (Feature V6.)"""
     a, b = rand(4), rand(3)
     assert np.array_equal(m.add.map((0,), (1,))(a, b, _result="numpy"), a[:, None] + b[None, :])
 
 
 def test_map_by_name(m):
-    """names. (Feature V6.)"""
+    """map() takes parameters by name. (Feature V6.)"""
     a, b = rand(4), rand(3)
     assert np.array_equal(m.add.map(a=(1,), b=(0,))(a, b, _result="numpy"), a[None, :] + b[:, None])
     assert np.array_equal(m.add.map(a=(1,), b=(0,))(a=a, b=b, _result="numpy"), a[None, :] + b[:, None])
 
 
 def test_map_identity_transpose_and_none(m):
-    """SlangPy's mapping page. (Feature V6.)"""
+    """The examples of SlangPy's page about mapping give its results. (Feature V6.)"""
     a, b = rand(5, 3, 4), rand(5, 3, 4)
     assert np.array_equal(m.add.map((0, 1, 2), (0, 1, 2))(a, b, _result="numpy"), a + b)
     assert np.array_equal(m.add.map((0, 1, 2), (0, 2, 1))(a, rand(5, 4, 3) * 0, _result="numpy"), a)
@@ -115,7 +115,7 @@ def test_map_identity_transpose_and_none(m):
 
 
 def test_map_shorter_argument(m):
-    """B of (8,) against a of (8, 8) along either dimension. (Feature V6.)"""
+    """A shape of (8,) is mapped to either dimension of a shape of (8, 8). (Feature V6.)"""
     a, b = rand(8, 8), rand(8)
     assert np.array_equal(m.add.map((0, 1), (1,))(a, b, _result="numpy"), a + b)
     assert np.array_equal(m.add.map((0, 1), (0,))(a, b, _result="numpy"), a + b[:, None])
@@ -177,7 +177,7 @@ def test_thread_count(load):
 
 
 def test_many_elements(m):
-    """More than 65,535 groups of elements. (Feature V14.)"""
+    """A call may have more than 65,535 groups of threads. (Feature V14.)"""
     n = 65536 * 300
     t = spy.Tensor.zeros(m.device, (n,), "int")
     r = m.addi(t, range(n))

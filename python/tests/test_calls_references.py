@@ -9,7 +9,7 @@ from calls_module import as_lists, io, rand  # noqa: F401: fixtures
 
 
 def test_value_refs(io):
-    """Out and inout numbers. (Feature C8.)"""
+    """ValueRef objects are changed by out and inout parameters. (Feature C8.)"""
     q, r = spy.floatRef(), spy.floatRef(10)
     assert io.divide(1, 4, q, r) is None
     assert q.value == 0.25 and r.value == 11
@@ -97,7 +97,7 @@ def test_tensor_inout(io):
 
 
 def test_dict_of_refs(io):
-    """References in a dict. (Features C5, C8.)"""
+    """References may be fields of a dict. (Features C5, C8.)"""
     w, h = spy.floatRef(1), spy.floatRef(2)
     io.widen({"w": w, "h": h})
     assert (w.value, h.value) == (2, 2)

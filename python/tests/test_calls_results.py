@@ -10,14 +10,14 @@ from calls_module import as_lists, m, rand, s  # noqa: F401: fixtures
 
 @pytest.mark.parametrize("kind", ["numpy", np.ndarray])
 def test_result_numpy(m, kind):
-    """'numpy' or the class. (Feature R2.)"""
+    """_result='numpy' and _result=numpy.ndarray give an array. (Feature R2.)"""
     r = m.add(np.float32([1, 2]), 1, _result=kind)
     assert isinstance(r, np.ndarray) and r.dtype == np.float32 and r.tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("kind, cls", [("tensor", spy.Tensor), (spy.Tensor, spy.Tensor), (spy.NDBuffer, spy.NDBuffer), (None, spy.Tensor)])
 def test_result_tensor(m, kind, cls):
-    """'tensor', the classes, and the default. (Features R1, R2.)"""
+    """_result='tensor', the tensor classes and the default give a tensor. (Features R1, R2.)"""
     r = m.add(np.float32([1, 2]), 1, _result=kind)
     assert type(r) is cls and r.to_numpy().tolist() == [2, 3]
 
@@ -155,7 +155,7 @@ def test_result_into_references_and_dicts(m, load):
 
 
 def test_large_values(load):
-    """One value of more than a few hundred bytes. (Feature R4.)"""
+    """A result may be one value of more than a few hundred bytes. (Feature R4.)"""
     m = load("struct Big { float v[100]; int n; };\nBig big(float x) { Big b; for (int i = 0; i < 100; i++) b.v[i] = x * float(i); b.n = 7; return b; }\n"
              "float[100] row(float x) { return big(x).v; }")
     assert m.big(2) == {"v": [2.0 * i for i in range(100)], "n": 7}
@@ -163,7 +163,7 @@ def test_large_values(load):
 
 
 def test_as_many_arguments_as_there_can_be(load):
-    """Many parameters, and the result beside them. (Feature C14.)"""
+    """A call may have the largest number of parameters and a result. (Feature C14.)"""
     for n in (20, 63):
         m = load("float f(%s) { return %s; }" % (", ".join("float a%d" % i for i in range(n)), " + ".join("a%d" % i for i in range(n))))
         assert m.f(*range(n)) == sum(range(n))
@@ -200,12 +200,12 @@ def test_result_numpy_of_a_scalar_call(m):
     assert isinstance(r, np.ndarray) and r.shape == () and r == 3
 
 def test_struct_result(s):
-    """Structs are dicts. (Feature R4.)"""
+    """A result that is a struct is a dict. (Feature R4.)"""
     assert s.make(3, 1.5) == {"a": 3, "b": 1.5}
 
 
 def test_nested_struct_result(s):
-    """Structs in arrays in structs, arrays of arrays, bools. (Feature R4.)"""
+    """Results may be structs with arrays of structs, arrays of arrays, and bools. (Feature R4.)"""
     n = s.nest(2.0)
     assert n["p"] == [{"a": 1, "b": 2.0}, {"a": 2, "b": 3.0}]
     assert as_lists(n["v"]) == [2, 3, 4] and as_lists(n["m"]) == [[0, 1, 2], [10, 11, 12]] and n["flag"] is True
@@ -251,7 +251,7 @@ def test_results_feed_calls(s):
 
 
 def test_structured_arrays_as_arguments(s):
-    """A numpy structured array for a struct. (Features C3, B6.)"""
+    """A parameter that is a struct takes a structured numpy array. (Features C3, B6.)"""
     a = np.zeros(4, dtype=[("a", "i4"), ("b", "f4")])
     a["a"], a["b"] = range(4), [0.5, 0.25, 0, 1]
     assert s.sum(a, _result="numpy").tolist() == (a["a"] + a["b"]).tolist()

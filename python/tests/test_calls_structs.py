@@ -10,12 +10,12 @@ from calls_module import as_lists, io, rand, s  # noqa: F401: fixtures
 
 @pytest.mark.parametrize("value", [{"a": 5, "b": 6.0}, {"b": 6.0, "a": 5}, {"_type": "Pair", "a": 5, "b": 6.0}])
 def test_dict_for_struct(s, value):
-    """Fields by name. (Features C5, C6.)"""
+    """A dict gives the fields of a struct by name. (Features C5, C6.)"""
     assert s.sum(value) == 11
 
 
 def test_dict_type_by_struct(s):
-    """'_type' as a type of the module. (Feature C6.)"""
+    """'_type' in a dict may be a type of the module. (Feature C6.)"""
     assert s.sum({"_type": s.Pair, "a": 5, "b": 6.0}) == 11
 
 
@@ -90,7 +90,7 @@ def ty(load):
 
 
 def test_methods_by_type(ty):
-    """module.Foo.method with this as first argument or by name. (Feature I1.)"""
+    """module.Foo.method takes the instance as the first argument or by the name `this`. (Feature I1.)"""
     assert ty.Counter.get({"n": 4, "x": 0}) == 4
     assert ty.Counter.get(this={"n": 4, "x": 0}) == 4
     assert ty.Counter.mix({"n": 4, "x": 0.5}, 1) == 5.5
@@ -98,7 +98,7 @@ def test_methods_by_type(ty):
 
 
 def test_static_methods_and_nested_types(ty):
-    """No this; types in types; methods of extensions. (Feature I1.)"""
+    """Static methods, types within types and methods of extensions are found. (Feature I1.)"""
     assert ty.Counter.twice(21) == 42
     assert ty.Counter.Part.get({"v": 3}) == 6
     assert ty.Counter.extra({"n": 2, "x": 0}) == 200
@@ -106,13 +106,13 @@ def test_static_methods_and_nested_types(ty):
 
 
 def test_namespaces(ty):
-    """'ns::f' in brackets. (Features M3, I1.)"""
+    """module['ns::f'] is the function f of the namespace ns. (Features M3, I1.)"""
     assert ty["deep::half_of"](3) == 1.5
     assert ty["deep::Point"].norm2({"x": 3, "y": 4}) == 25
 
 
 def test_generic_types_methods(ty):
-    """Methods of generic types by name. (Feature I1.)"""
+    """Methods of generic types are found by name. (Feature I1.)"""
     assert ty["Grid<float, 3>"].last({"v": [1, 2, 3]}) == 3
 
 
@@ -128,7 +128,7 @@ def test_constructors(ty):
 
 
 def test_bind(ty):
-    """fn.bind(this). (Feature I2.)"""
+    """fn.bind(this) gives a function with its instance. (Feature I2.)"""
     f = ty.Counter.mix.bind({"n": 4, "x": 0.5})
     assert f(1) == 5.5 and f(a=2) == 6.5
     assert ty.Counter.mix({"n": 0, "x": 0}, 1) == 1
@@ -144,7 +144,7 @@ def test_bind_tensor(ty):
 
 
 def test_soa_this(ty):
-    """A dict of tensors as this of a mutating method. (Feature I2.)"""
+    """A dict of tensors can be the instance of a mutating method. (Feature I2.)"""
     n, x = spy.Tensor.zeros(ty.device, (4,), "int"), spy.Tensor.zeros(ty.device, (4,))
     ty.Counter.add({"n": n, "x": x}, 3)
     ty.Counter.add(this={"n": n, "x": x}, k=3)
@@ -152,7 +152,7 @@ def test_soa_this(ty):
 
 
 class Thing:
-    """A user's class: C13's protocol."""
+    """A user's class with get_this() and update_this()."""
 
     def __init__(self, value):
         self.value = value
@@ -187,7 +187,7 @@ def test_this_with_type_and_arrays(ty):
 
 
 def test_this_of_nested_dicts(load):
-    """Numbers at any depth, vectors too. (Feature C13.)"""
+    """get_this() may give nested dicts with numbers and vectors at any depth. (Feature C13.)"""
     m = load("struct In { float3 c; int k; };\nstruct Out { In i; float w; [mutating] void step() { i.c += 1; i.k += 2; w *= 2; } };")
     thing = Thing({"i": {"c": [1, 2, 3], "k": 5}, "w": 1.5})
     m.Out.step(thing)
@@ -221,7 +221,7 @@ def test_this_without_update(ty):
 
 
 def test_this_in_lists_of_arguments(io, ty):
-    """Several objects in one call, nested get_this() too. (Feature C13.)"""
+    """A call takes several objects with get_this(), also within each other. (Feature C13.)"""
     thing = Thing(Thing({"n": 1, "x": 2.0}))
     assert ty.Counter.get(thing) == 1
 
@@ -247,7 +247,7 @@ float both<T : IShape, U : IShape>(T a, U b) { return a.area() * 100 + b.area();
 
 
 def test_interface_parameters(load):
-    """A dict with '_type', or a tensor of the struct. (Feature C12.)"""
+    """An interface parameter takes a dict with '_type' or a tensor of a struct. (Feature C12.)"""
     m = load(SHAPES)
     assert m.area({"_type": "Circle", "r": 2}) == 12
     assert m.area({"_type": m.Square, "s": 3}) == 9

@@ -476,7 +476,7 @@ assert t.to_numpy()[0, 0].tolist() == [9] * 4
 
 
 def test_structs(arrays):
-    """Numbers seen as vectors and structs, without a copy. (Feature T5.)"""
+    """Arrays of numbers are used as vectors and structs without a copy. (Feature T5.)"""
     arrays("""
 floats(0, 24)[:] = np.arange(24)
 t = spy.Tensor.from_torch(d, Fast((12, 2)), dtype=m.P)
@@ -715,7 +715,7 @@ def beside(request, torch):
 
 @needs_cuda
 def test_torch_values(torch, beside):
-    """Values in and out, shared both ways, without a copy. (Features T1, R1.)"""
+    """Memory is shared between torch and slangpy in both directions without a copy. (Features T1, R1.)"""
     a, b = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda")
     out = torch.empty_like(a)
     for _ in range(5):
@@ -751,7 +751,7 @@ def test_torch_values(torch, beside):
 
 @needs_cuda
 def test_torch_views(torch, beside):
-    """non-contiguous ones and slices, in and out. (Feature T1.)"""
+    """Slices and other torch tensors with gaps are inputs and outputs. (Feature T1.)"""
     x = torch.rand(6, 8, 10, device="cuda")
     for view in (x.permute(2, 0, 1), x[1:4], x[:, ::3], x[2, 3, 4], x[..., 1::2], x[:, :1].expand(6, 8, 10), x.t() if x.ndim == 2 else x.mT, x.diagonal(dim1=0, dim2=1)):
         made = beside.add(view, 1.0)  # of no dimensions: a number, as ever
@@ -767,7 +767,7 @@ def test_torch_views(torch, beside):
 
 @needs_cuda
 def test_torch_types(torch, beside):
-    """Dtypes; struct and vector views. (Features T1, T5.)"""
+    """torch tensors of all dtypes are arguments, also as structs and vectors. (Features T1, T5.)"""
     for name in ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64"):
         x = torch.arange(50, device="cuda").to(getattr(torch, name))
         same = beside.same(x)
@@ -862,7 +862,7 @@ def test_torch_many(torch, beside):
 
 @needs_cuda
 def test_cupy(beside):
-    """CuPy's arrays, by DLPack. (Feature T1.)"""
+    """CuPy's arrays are arguments by DLPack. (Feature T1.)"""
     cupy = pytest.importorskip("cupy")
     x = cupy.arange(100, dtype=cupy.float32)
     out = cupy.zeros_like(x)

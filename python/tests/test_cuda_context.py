@@ -33,7 +33,7 @@ needs_cuda = pytest.mark.skipif(not has_cuda(), reason="no CUDA device")
 
 
 def test_native_handles():
-    """Plain values; none of a type that is not known. (Feature D8.)"""
+    """A NativeHandle is a plain value; handles of unknown types are refused. (Feature D8.)"""
     assert (Handle().type, Handle().value, bool(Handle())) == (Type.undefined, 0, False)
     a = Handle(Type.CUcontext, 5)
     assert a == Handle("CUcontext", 5) and a != Handle(Type.CUstream, 5) and a != 5 and len({a, Handle(Type.CUcontext, 5)}) == 1
@@ -72,7 +72,7 @@ def test_bad_existing_handles(handles, more, error, words):
 
 
 def test_empty_handles():
-    """None, or some that stand for none, ask for nothing. (Feature D1.)"""
+    """existing_device_handles that are empty or undefined are ignored. (Feature D1.)"""
     for handles in ([], None, [Handle(), Handle()]):
         with spy.create_device(spy.DeviceType.vulkan, existing_device_handles=handles) as d:
             assert d.info.type == spy.DeviceType.vulkan and len(d.native_handles) == 3
@@ -80,7 +80,7 @@ def test_empty_handles():
 
 @pytest.mark.skipif(has_cuda(), reason="there is a CUDA device")
 def test_no_driver():
-    """It says what was looked for. (Features D8, D1.)"""
+    """The error of a missing CUDA driver says what was searched. (Features D8, D1.)"""
     for use in (spy.get_cuda_current_context_native_handles, lambda: spy.create_device(existing_device_handles=[CONTEXT])):
         with pytest.raises(spy.Error, match="(?s)^(get_cuda_current_context_native_handles|create_device): .*libcuda"):
             use()
@@ -213,7 +213,7 @@ def fake(tmp_path_factory):
 
 
 def test_current_handles(fake):
-    """Of this thread, and an error where it has none. (Feature D8.)"""
+    """The handles are those of this thread's current context; without one there is an error. (Feature D8.)"""
     fake("""
 none = "get_cuda_current_context_native_handles: this thread has no current CUDA context"
 raises(spy.Error, none, spy.get_cuda_current_context_native_handles)
@@ -312,7 +312,8 @@ raises(spy.Error, "closed", lambda: e.native_handles)
 
 
 def test_streams(fake):
-    """Calls, dispatches and command buffers reach the stream that they name, the next ones the device's own again. (Features F6, K4, E1.)"""
+    """Calls, dispatches and command buffers run on the stream that they name; the next ones run on the device's own stream again. (Features
+    F6, K4, E1.)"""
     fake("""
 d = spy.create_device(spy.DeviceType.cuda)
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -349,7 +350,7 @@ raises(TypeError, "handle as int", m.f.cuda_stream, spy.NativeHandle("CUcontext"
 
 
 def test_sync(fake):
-    """Which stream waits for which. (Feature D9.)"""
+    """sync_to_cuda() and sync_to_device() make the right stream wait for the other. (Feature D9.)"""
     fake("""
 d = spy.create_device(spy.DeviceType.cuda)
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -384,7 +385,7 @@ with spy.create_device(spy.DeviceType.cuda, adapter_luid=spy.enumerate_adapters(
 
 
 def test_kernel_streams(fake, tmp_path):
-    """ComputeKernel.dispatch(cuda_stream=). (Feature K4.)"""
+    """ComputeKernel.dispatch(cuda_stream=) runs on that stream. (Feature K4.)"""
     (tmp_path / "kernels.slang").write_text('[shader("compute")] [numthreads(32, 1, 1)] void k(uniform RWStructuredBuffer<float> b) { b[0] = 1; }')
     fake("""
 d = spy.create_device(spy.DeviceType.cuda, include_paths=[%r])
@@ -532,7 +533,8 @@ ADD = "float add(float a, float b) { return a + b; }"
 
 @needs_cuda
 def test_contexts_on_a_gpu():
-    """Two devices in one context and one process; a thread of its own; the scope. (Features D1, D8.)"""
+    """Two devices share one context in a process; another thread uses it; cuda_context_scope() restores the earlier context. (Features D1,
+    D8.)"""
     with spy.create_device(spy.DeviceType.cuda) as a:
         a.set_cuda_context_current()
         handles = spy.get_cuda_current_context_native_handles()

@@ -18,7 +18,7 @@ ADD = "float add(float a, float b) { return a + b; }"
 
 @pytest.fixture
 def own():
-    """A device that a test may close."""
+    """A new device, which the test may close."""
     d = spy.create_device()
     yield d
     d.close()
@@ -44,7 +44,7 @@ def test_types(given):
 
 @pytest.mark.parametrize("name", ["d3d12", "metal", "wgpu", "cpu"])
 def test_types_that_are_not_built(name):
-    """Errors that name the type. (Feature D4.)"""
+    """Types of devices that are not built in raise an error that names the type. (Feature D4.)"""
     with pytest.raises(spy.Error, match="DeviceType." + name):
         spy.create_device(spy.DeviceType[name])
 
@@ -174,7 +174,7 @@ def test_compiler_options_refused(options, word):
 
 
 def test_compiler_options_without_effect():
-    """They are told of, once. (Feature M8.)"""
+    """Compiler options without an effect are reported once. (Feature M8.)"""
     seen = []
     output = spy.Logger.get().add_output(type("Seen", (), {"write": lambda self, level, name, msg: seen.append((level, msg))})())
     try:
@@ -274,7 +274,7 @@ def test_cache_is_bounded():
 
 
 def test_repr(device):
-    """Displays ask nothing of the GPU. (Feature W9.)"""
+    """repr() and the displays of notebooks need no work of the GPU. (Feature W9.)"""
     assert "vulkan" in repr(device)
     assert device.info.adapter_name.split("(")[0] in device._repr_html_()
 
@@ -359,7 +359,7 @@ def test_wait_and_submit_ids(own):
 
 
 def test_two_devices():
-    """Objects of one are refused by the other. (Feature D6.)"""
+    """A device refuses the objects of another device. (Feature D6.)"""
     with spy.create_device() as a, spy.create_device() as b:
         m = spy.Module.load_from_source(a, "m", ADD)
         with pytest.raises(ValueError, match="another device"):
@@ -432,7 +432,7 @@ def test_current_device(own):
     ("CommandQueueType", "graphics"), ("Format", "undefined r32_float rgba32_float r32_uint rgba16_float r8_uint"),
 ])
 def test_enums(name, members):
-    """The members that scripts use. (Features D4, M8.)"""
+    """The enums have the members that scripts use. (Features D4, M8.)"""
     kind = getattr(spy, name)
     for member in members.split():
         assert getattr(kind, member).name == member

@@ -34,7 +34,7 @@ def values(buffer, dtype=np.uint32):
 
 @pytest.mark.parametrize("dst_offset, src_offset, size", [(0, 0, 32), (0, 0, 0), (4, 8, 12), (1, 2, 5), (31, 0, 1), (0, 31, 1), (16, 16, 16)])
 def test_copy_buffer(device, dst_offset, src_offset, size):
-    """Any bytes, against numpy; nothing happens before the submission, and it happens at each one. (Feature E1.)"""
+    """copy_buffer() copies any range, at each submission and not before. (Feature E1.)"""
     a, b = np.random.default_rng(size).integers(0, 256, (2, 32)).astype(np.uint8)
     src, dst = device.create_buffer(data=a), device.create_buffer(data=b)
     e = device.create_command_encoder()
@@ -96,7 +96,7 @@ def test_clear_buffer(device, how, first, last):
 
 
 def test_clear_odd_bytes(device):
-    """Ranges that no word holds. (Feature E1.)"""
+    """clear_buffer() clears ranges that do not begin or end at a word. (Feature E1.)"""
     b = device.create_buffer(data=np.full(11, 7, np.uint8))
     e = device.create_command_encoder()
     e.clear_buffer(b, 3, 5)
@@ -105,7 +105,7 @@ def test_clear_odd_bytes(device):
 
 
 def test_upload(device):
-    """Data is taken when it is recorded. (Feature E1.)"""
+    """Data for an upload is copied when it is recorded. (Feature E1.)"""
     b = device.create_buffer(data=numbers(8))
     data = np.array([70, 80], np.uint32)
     e = device.create_command_encoder()
@@ -215,7 +215,7 @@ def test_append_makes_results(device, m):
 
 
 def test_dispatch(device, m):
-    """command_encoder= records. (Feature K1.)"""
+    """dispatch(command_encoder=) records the dispatch. (Feature K1.)"""
     b, c = device.create_buffer(size=32), device.create_buffer(data=np.zeros(8, np.uint32))
     e = device.create_command_encoder()
     m.fill.dispatch(8, b=b, v=4.0, command_encoder=e)
@@ -284,7 +284,7 @@ def test_finished_encoder(device, m):
 
 
 def test_wrong_objects(device, m):
-    """What is no encoder or no command buffer is named. (Feature E1.)"""
+    """The error for an argument that is no encoder or command buffer names it. (Feature E1.)"""
     e = device.create_command_encoder()
     with pytest.raises(TypeError, match="expected a CommandEncoder, got <class 'int'>"):
         m.add.append_to(3, 1, 2)
@@ -338,7 +338,7 @@ def test_recording_callback(device, m):
 
 
 def test_encoders_are_collected(device):
-    """An encoder and its callback that refer to each other go. (Feature E3.)"""
+    """An encoder and its callback that refer to each other are collected. (Feature E3.)"""
     e = device.create_command_encoder()
     keep = []
     e = device.create_command_encoder(on_record=lambda *a: keep.append(a))

@@ -48,34 +48,34 @@ def fails(kind, match, call, *args, **kwargs):
 
 
 def test_too_many_arguments(m):
-    """'Too many arguments: expected 1, got 2'. (Feature C14.)"""
+    """Too many arguments raise 'Too many arguments: expected 1, got 2'. (Feature C14.)"""
     text = fails(ValueError, "Too many arguments: expected 1, got 2", m.one, 1, 2)
     assert text.startswith("one: ") and "int one(int x)" in text
 
 
 def test_no_parameter_named(m):
-    """'No parameter named'. (Feature C14.)"""
+    """An unknown name raises 'No parameter named'. (Feature C14.)"""
     fails(spy.Error, "No parameter named 'z'", m.one, z=1)
 
 
 def test_not_specified(m):
-    """"Parameter 'a' not specified". (Feature C14.)"""
+    """A missing argument raises "Parameter 'a' not specified". (Feature C14.)"""
     fails(spy.Error, "Parameter 'b' not specified", m.add, 1)
     fails(spy.Error, "Parameter 'a' not specified", m.add, b=1)
 
 
 def test_specified_multiple_times(m):
-    """Positional and named at once. (Feature C14.)"""
+    """An argument that is given by position and by name is an error. (Feature C14.)"""
     fails(ValueError, "Parameter 'a' specified multiple times", m.add, 1, a=1)
 
 
 def test_more_arguments_than_any_call_has(m):
-    """An absurd number of arguments. (Feature C14.)"""
+    """More arguments than any call can have are an error. (Feature C14.)"""
     fails((TypeError, ValueError), "Too many arguments", m.one, *range(100))
 
 
 def test_map_names(m):
-    """map() of a parameter that is not there. (Feature V6.)"""
+    """map() of a parameter that does not exist is an error. (Feature V6.)"""
     fails(ValueError, "add.map: No parameter named 'z'", m.add.map, z=(0,))
 
 
@@ -101,7 +101,7 @@ def test_unsupported_types(m, value):
 
 
 def test_unsupported_types_in_dicts(m):
-    """The field is named. (Feature C5.)"""
+    """The error for a field of an unsupported type names the field. (Feature C5.)"""
     fails(TypeError, "pair: argument 'p': field 'b': Unsupported type", m.pair, p={"a": 1, "b": "x"})
     fails(TypeError, "expected field names", m.pair, {1: 2})
 
@@ -113,14 +113,14 @@ def test_arrays_of_other_things(m, dtype):
 
 
 def test_float_for_int(m):
-    """2.5 is no int. (Feature C1.)"""
+    """An int parameter refuses 2.5. (Feature C1.)"""
     fails((TypeError, ValueError, OverflowError), "one", m.one, 2.5)
     fails((TypeError, ValueError, OverflowError), "one", m.one, np.float32([1.5]))
 
 
 @pytest.mark.parametrize("value", [300, -1, 2**70, -2**70])
 def test_values_that_do_not_fit(m, value):
-    """300 is no uint8_t; nothing is cut off. (Feature C1.)"""
+    """A uint8_t parameter refuses 300 and does not cut off bits. (Feature C1.)"""
     fails((ValueError, OverflowError), "byte", m.byte, value)
     fails((ValueError, OverflowError), "byte", m.byte, np.array([value], dtype=object) if abs(value) > 2**64 else np.array([value]))if \
         abs(value) < 2**63 else None
@@ -133,7 +133,7 @@ def test_device_doubles(m):
 
 
 def test_wrong_struct(m, load):
-    """Dicts that are not the struct. (Feature C5.)"""
+    """Dicts that do not fit a struct are errors. (Feature C5.)"""
     fails(spy.Error, "Pair has 2 fields, got 3", m.pair, {"a": 1, "b": 2, "c": 3})
     fails(spy.Error, "no field 'c'", m.pair, {"a": 1, "c": 3})
     fails(spy.Error, "Other", m.pair, {"_type": "Other", "a": 1, "b": 2})
@@ -148,12 +148,12 @@ def test_outputs_need_a_place(m):
 
 
 def test_whole_tensors(m):
-    """Too few dimensions for a Tensor<float, 2>. (Feature V13.)"""
+    """A tensor with too few dimensions for Tensor<float, 2> is an error. (Feature V13.)"""
     fails((TypeError, ValueError), "'t'", m.whole, spy.Tensor.zeros(m.device, (3,)))
 
 
 def test_generic_mismatch(m):
-    """No type that fits. (Feature V5.)"""
+    """A generic function without a type that fits all arguments is an error. (Feature V5.)"""
     fails(TypeError, "gen", m.gen, {"a": 1}, 2)
 
 
@@ -161,7 +161,7 @@ def test_generic_mismatch(m):
 
 
 def test_candidates(m):
-    """All overloads with why each does not fit. (Features W1, V5.)"""
+    """When no overload fits, the message lists all of them, each with the reason. (Features W1, V5.)"""
     text = fails(spy.Error, "over: the arguments fit no overload", m.over, 1, 2)
     assert "int over(int a)" in text and "int over(int a, int b, int c)" in text
     assert "Too many arguments: expected 1, got 2" in text and "Parameter 'c' not specified" in text
@@ -171,14 +171,15 @@ def test_candidates(m):
 
 
 def test_shape_mismatch(m):
-    """Both arguments, their shapes, the dimension, and the table. (Features V2, W1.)"""
+    """The error of shapes that do not match has both arguments, their shapes, the dimension, and the table of arguments. (Features V2,
+    W1.)"""
     text = fails(ValueError, "Shape mismatch", m.add, np.zeros((2, 3), np.float32), np.zeros(4, np.float32))
     for words in ("'a' has shape (2, 3)", "'b' has shape (4,)", "add", "float host array (2, 3)", "_result"):
         assert words in text
 
 
 def test_vector_size(m):
-    """(N, 2) for a float3. (Feature V12.)"""
+    """A float3 parameter refuses an array of shape (N, 2). (Feature V12.)"""
     assert "3" in fails(ValueError, "'v'", m.f3, np.zeros((5, 2), np.float32))
 
 
@@ -189,7 +190,7 @@ def test_strict(load):
 
 
 def test_thread_count_errors(m):
-    """What _thread_count may be. (Feature V15.)"""
+    """Wrong values of _thread_count are errors. (Feature V15.)"""
     fails(TypeError, "_thread_count", m.one, 1, _thread_count="x")
     fails((ValueError, spy.Error), ".", m.one, 1, _thread_count=-3)
     fails(ValueError, "_thread_count", m.one, 1, _thread_count=(1,) * 9)
@@ -197,12 +198,12 @@ def test_thread_count_errors(m):
 
 @pytest.mark.parametrize("bad, kind", [("texture!", ValueError), (float, ValueError), (3, spy.Error), (object(), TypeError), (b"", (TypeError, ValueError))])
 def test_bad_results(m, bad, kind):
-    """'_result' is named. (Feature R2.)"""
+    """Errors of results name '_result'. (Feature R2.)"""
     fails(kind, "_result", m.add, np.float32([1, 2]), 1, _result=bad)
 
 
 def test_bad_maps(m):
-    """Dimensions that cannot be. (Feature V6.)"""
+    """Impossible dimensions in map() are errors. (Feature V6.)"""
     x = np.float32([1, 2])
     fails(ValueError, "'a'", m.add.map((-1,)), x, 1)
     fails(ValueError, "'a'", m.add.map((500,)), x, 1)
@@ -229,7 +230,7 @@ def test_hierarchy():
 
 
 def test_compile_errors(load):
-    """The compiler's text with file and line. (Feature W2.)"""
+    """Errors of the compiler are reported with file and line. (Feature W2.)"""
     with pytest.raises(spy.Error, match=r"does not compile") as e:
         load("float f(float x) {\n return y;\n}")
     assert ".slang:2" in str(e.value) and "y" in str(e.value)
@@ -289,7 +290,7 @@ def test_update_this_errors(m):
 
 
 def test_index_errors(m):
-    """What __index__ and __float__ raise. (Feature C1.)"""
+    """Exceptions that __index__ and __float__ raise reach the caller. (Feature C1.)"""
     class Bad:
         def __index__(self):
             raise Mine()
@@ -305,7 +306,7 @@ def test_index_errors(m):
 
 
 def test_bad_values_of_get_this(m):
-    """get_this() that gives what cannot be passed. (Feature C13.)"""
+    """A get_this() that gives an unusable value is an error. (Feature C13.)"""
     class Bad:
         def get_this(self):
             return "text"
@@ -351,7 +352,7 @@ def test_references_of_failing_calls(m, number):
 
 
 def test_blocks_of_failing_calls(m):
-    """Failing calls leave no memory blocks."""
+    """Failing calls leak no memory blocks."""
     def round_():
         for call, args in calls:
             try:
@@ -406,7 +407,7 @@ def test_tensors_of_other_devices(m):
 
 
 def test_cycles_are_collected():
-    """Module, function, device and user objects in cycles."""
+    """Cycles of module, function, device and user objects are collected."""
     class Holder:
         pass
 
@@ -426,7 +427,7 @@ def test_cycles_are_collected():
 
 
 def test_modules_are_not_kept():
-    """A module goes when nobody has it, its tensors' types included."""
+    """A module is freed when nothing refers to it, including the types of its tensors."""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "kept", "struct S { float x; }; S f(float x) { S s; s.x = x; return s; }")
     t = m.f(np.zeros(3, np.float32))

@@ -22,7 +22,7 @@ def module(load):
 
 @pytest.fixture(autouse=True)
 def registry():
-    """What a test registers is gone afterwards."""
+    """Removes the types that a test has registered."""
     kept = dict(spy.PYTHON_TYPES)
     yield
     spy.PYTHON_TYPES.clear()
@@ -40,13 +40,13 @@ class Ray:
 
 
 def test_get_this(module):
-    """get_this() with a signature attribute, as an argument. (Feature C13.)"""
+    """An argument may have get_this() and an attribute slangpy_signature. (Feature C13.)"""
     got = module.at(Ray([1, 2, 3], [0, 0, 1]), 2.0)
     assert np.allclose(list(got), [1, 2, 5])
 
 
 def test_get_this_nested(module):
-    """get_this() inside a dict, with arrays. (Feature C13.)"""
+    """A dict may contain objects whose get_this() gives arrays. (Feature C13.)"""
     class Column:
         slangpy_signature = "any text"
 
@@ -62,7 +62,7 @@ def test_get_this_nested(module):
 
 
 def test_get_this_chain(module):
-    """get_this() that gives another such object. (Feature C13.)"""
+    """get_this() may give another object with get_this(). (Feature C13.)"""
     class Outer:
         def get_this(self):
             return Ray([0, 0, 0], [1, 2, 3])
@@ -105,7 +105,7 @@ def test_update_this(device, module):
 
 
 def test_get_this_raises(module):
-    """What get_this() raises arrives. (Feature C13.)"""
+    """Exceptions of get_this() reach the caller. (Feature C13.)"""
     class Broken:
         def get_this(self):
             raise KeyError("mine")
@@ -125,7 +125,7 @@ class Derived(Plain):
 
 @pytest.mark.parametrize("kind", [Plain, Derived])
 def test_python_types(module, kind):
-    """PYTHON_TYPES for a class and those derived from it. (Feature C13.)"""
+    """PYTHON_TYPES holds for a class and its subclasses. (Feature C13.)"""
     with pytest.raises(TypeError, match="Unsupported type"):
         module.twice(kind(3))
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
@@ -140,7 +140,7 @@ def test_python_types_nearest(module):
 
 
 def test_python_types_arrays(module):
-    """A registered class that is an array, over its elements. (Feature C13.)"""
+    """A call runs over the elements of a registered class that is an array. (Feature C13.)"""
     class Samples(Plain):
         pass
 
@@ -160,7 +160,7 @@ def test_python_types_before_builtin(module):
 
 
 def test_python_types_adaptor(device, module):
-    """An adaptor class with get_this() and update_this() as the function. (Feature C13.)"""
+    """The function in PYTHON_TYPES may be an adaptor class with get_this() and update_this(). (Feature C13.)"""
     told = []
 
     class Adaptor:
@@ -183,7 +183,7 @@ def test_python_types_adaptor(device, module):
 
 
 def test_python_types_globals(module):
-    """Registered values as globals. (Feature C13.)"""
+    """Values of registered classes can be given for globals. (Feature C13.)"""
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
     assert module.gained.set({"gain": Plain(3.0)})(2.0) == 6
 
@@ -202,7 +202,7 @@ def test_python_types_removed(module):
 
 
 def test_python_types_errors(module):
-    """Functions that fail or give nothing useful. (Feature C13.)"""
+    """Registered functions that fail or give unusable values are errors. (Feature C13.)"""
     class Same(Plain):
         pass
 
@@ -218,7 +218,7 @@ def test_python_types_errors(module):
 
 
 def test_register_errors():
-    """What register functions refuse. (Feature C13.)"""
+    """The functions that register types refuse wrong arguments. (Feature C13.)"""
     with pytest.raises(TypeError):
         spy.register_python_type("Plain", lambda p: 1)
     with pytest.raises(TypeError, match="expected a callable"):
@@ -238,7 +238,7 @@ class Gain:
 
 
 def test_to_cursor(module):
-    """to_cursor() in what a cursor writes. (Feature C13.)"""
+    """A cursor writes objects with to_cursor(). (Feature C13.)"""
     def write(cursor, gain):
         cursor.gain = gain
 

@@ -37,7 +37,7 @@ def ids(shape):
 
 @pytest.mark.parametrize("shape", [(4, 4), (2, 5), (7, 3)])
 def test_call_id_vector(m, shape):
-    """.x is the last dimension. (Feature G1.)"""
+    """call_id() for a vector has the last dimension in .x. (Feature G1.)"""
     r = m.i2(spy.call_id(), _result=np.zeros(shape + (2,), np.int32))
     assert np.array_equal(r, ids(shape))
 
@@ -62,13 +62,13 @@ def test_call_id_scalar_and_float(m):
 
 
 def test_call_id_beside_arrays(m):
-    """Other arguments say the shape. (Feature G1.)"""
+    """call_id() takes the call's shape from the other arguments. (Feature G1.)"""
     x = np.float32([[1, 2, 3], [4, 5, 6]])
     assert np.array_equal(m.add(x, spy.call_id(), _result="numpy"), x + [0, 1, 2])
 
 
 def test_thread_id(m):
-    """The number of the element in x. (Feature G2.)"""
+    """thread_id() gives the number of the element in .x. (Feature G2.)"""
     r = m.i2(spy.thread_id(), _result=np.zeros((3, 4, 2), np.int32))
     assert np.array_equal(r[..., 0].ravel(), np.arange(12)) and not r[..., 1].any()
     assert np.array_equal(m.u1(spy.thread_id(), _result=np.zeros(5, np.uint32)), np.arange(5))
@@ -87,13 +87,13 @@ def test_ids_bad_dims(make, bad):
 
 
 def test_grid(m):
-    """Sizes of the call. (Feature G5.)"""
+    """grid() sets the sizes of the call. (Feature G5.)"""
     assert np.array_equal(m.i2(spy.grid(shape=(4, 4)), _result="numpy"), ids((4, 4)))
     assert np.array_equal(m.i2(spy.grid((2, 5)), _result="numpy"), ids((2, 5)))
 
 
 def test_grid_stride_and_offset(m):
-    """Offset + stride * coordinate. (Feature G5.)"""
+    """grid() gives offset + stride * coordinate. (Feature G5.)"""
     assert np.array_equal(m.i2(spy.grid(shape=(4, 3), stride=(2, 3)), _result="numpy"), ids((4, 3)) * [3, 2])
     assert np.array_equal(m.i2(spy.grid((4, 3), offset=(10, 20)), _result="numpy"), ids((4, 3)) + [20, 10])
     assert np.array_equal(m.a2(spy.grid((4, 3), (10, 20), (2, -1)), _result="numpy"),
@@ -116,13 +116,13 @@ def test_grid_mismatch(m):
 
 @pytest.mark.parametrize("args", [(0,), (9,), ((1,) * 9,)])
 def test_grid_bad_rank(args):
-    """Ranks of 1 to 8. (Feature G5.)"""
+    """grid() refuses ranks other than 1 to 8. (Feature G5.)"""
     with pytest.raises(ValueError):
         spy.grid(*args)
 
 
 def test_grid_bad_types(m):
-    """Errors name the argument. (Feature G5.)"""
+    """Errors of grid() name the argument. (Feature G5.)"""
     with pytest.raises(TypeError, match="shape"):
         spy.grid("4")
     with pytest.raises(TypeError):
@@ -132,7 +132,7 @@ def test_grid_bad_types(m):
 
 
 def test_grid_feeds_a_call(m):
-    """Beside an array of its size. (Feature G5.)"""
+    """grid() can be used beside an array of its size. (Feature G5.)"""
     x = np.float32([1, 2, 3])
     assert np.array_equal(m.add(spy.grid((3,)), x, _result="numpy"), x + [0, 1, 2])
 
@@ -166,7 +166,7 @@ def wang_values(count, numbers, seed=2640457667, warmup=0, hash_seed=True):
 @pytest.mark.parametrize("options", [{}, {"seed": 7}, {"warmup": 3}, {"hash_seed": False}, {"seed": 0}, {"seed": 2**32 - 1, "warmup": 1},
                                      {"seed": 5, "warmup": 2, "hash_seed": False}])
 def test_wang_hash(m, options):
-    """The published hash, with seed, warmup and hash_seed. (Feature G3.)"""
+    """wang_hash() gives the published hash, with seed, warmup and hash_seed. (Feature G3.)"""
     r = m.u2(spy.wang_hash(dim=2, **options), _result=np.zeros((50, 2), np.uint32))
     assert np.array_equal(r, wang_values(50, 2, **options))
 
@@ -179,20 +179,20 @@ def test_wang_hash_default_dim_feeds_vectors(m):
 
 @pytest.mark.parametrize("options", [{}, {"seed": 9}, {"warmup": 2}, {"hash_seed": False}])
 def test_rand_float(m, options):
-    """23 bits of the same sequence, scaled; warmup and hash_seed count. (Feature G4.)"""
+    """rand_float() scales 23 bits of wang_hash()'s numbers, with its warmup and hash_seed. (Feature G4.)"""
     r = m.f3(spy.rand_float(-1, 3, 3, **options), _result=np.zeros((40, 3), np.float32))
     expected = (wang_values(40, 3, **options) & 0x7FFFFF) * (1.0 / 0x800000) * 4 - 1
     assert np.allclose(r, expected, atol=1e-6)
 
 
 def test_rand_float_range(m):
-    """In [min, max), the mean in the middle. (Feature G4.)"""
+    """rand_float() gives numbers in [min, max) whose mean is in the middle. (Feature G4.)"""
     r = m.f1(spy.rand_float(min=2, max=10, warmup=1), _result=np.zeros(20000, np.float32))
     assert r.min() >= 2 and r.max() < 10 and abs(r.mean() - 6) < 0.1
 
 
 def test_random_in_structs(m):
-    """A generator as a field. (Features C5, G4.)"""
+    """A field of a dict may be a generator. (Features C5, G4.)"""
     r = m.pick({"a": spy.rand_float(0, 1), "b": np.float32([1, 2, 3])}, _result="numpy")
     assert np.array_equal(np.floor(r), [100, 200, 300])
 
@@ -201,13 +201,13 @@ def test_random_in_structs(m):
 @pytest.mark.parametrize("bad, name", [({"seed": -1}, "seed"), ({"seed": 2**32}, "seed"), ({"warmup": -1}, "warmup"),
                                        ({"warmup": 2**32}, "warmup"), ({"dim": 0}, "dim")])
 def test_random_bad_options(make, bad, name):
-    """Numbers out of range. (Features G3, G4.)"""
+    """Random generators refuse numbers out of range. (Features G3, G4.)"""
     with pytest.raises(ValueError, match=name):
         make(**bad)
 
 
 def test_random_bad_names():
-    """Unknown options. (Features G3, G4.)"""
+    """Random generators refuse unknown options. (Features G3, G4.)"""
     with pytest.raises(TypeError):
         spy.wang_hash(seeds=1)
     with pytest.raises(TypeError):
@@ -226,7 +226,7 @@ def test_generic_parameters_need_a_type(m):
 
 
 def test_generators_are_inputs_only(load):
-    """Not for out parameters. (Feature G1.)"""
+    """out parameters refuse generators. (Feature G1.)"""
     m = load("void f(out float x) { x = 1; }")
     with pytest.raises(TypeError, match="'x' is an out parameter"):
         m.f(spy.call_id())
@@ -254,12 +254,12 @@ def test_generators_alone_have_no_size(m):
 
 
 def test_range_wide(m):
-    """A long range. (Feature C10.)"""
+    """A range may be long. (Feature C10.)"""
     r = m.i1(range(0, 3000000, 3))
     assert r.shape == (1000000,) and r[999999:].to_numpy().tolist() == [2999997]
 
 
 def test_range_too_large(m):
-    """32 bits. (Feature C10.)"""
+    """A range must fit 32 bits. (Feature C10.)"""
     with pytest.raises((ValueError, OverflowError)):
         m.i1(range(2**40, 2**40 + 3))

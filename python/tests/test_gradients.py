@@ -115,7 +115,7 @@ ONE = spy.diffPair(d=1.0)
 # >>the public documentation's example
 
 def test_documented_example(device, m):
-    """SlangPy's page 'Basic Auto-diff', as printed. (Features A1, A2.)"""
+    """The example of SlangPy's page 'Basic Auto-diff' runs as printed. (Features A1, A2.)"""
     module = m
     x = spy.Tensor.numpy(device, np.array([1, 2, 3, 4], dtype=np.float32)).with_grads(zero=True)
     result: spy.Tensor = module.polynomial(a=2, b=8, c=-1, x=x, _result='tensor')
@@ -132,7 +132,7 @@ def test_documented_example(device, m):
 
 
 def test_style(m, tensor):
-    """style.md's whole program. (Feature A1.)"""
+    """The calls of the README's C program give its numbers. (Feature A1.)"""
     x, out = tensor([1, 2, 3, 4]), tensor(np.zeros(4))
     m.saxpy(a=2, x=x, y=1, _result=out)
     out.grad.copy_from_numpy(np.ones(4))
@@ -256,7 +256,7 @@ def test_half(device, m, count):
 
 
 def test_float_gradients_of_halves(device, m):
-    """A gradient of other floats than its tensor's. (Feature A2.)"""
+    """A tensor of halves may have a gradient of floats. (Feature A2.)"""
     x = np.array([0.5, 1, 2], np.float16)
     w = spy.Tensor.from_numpy(device, np.array([1], np.float16)).with_grads(grad_out=spy.Tensor.zeros(device, (1,)))
     m.times_half.bwds(spy.Tensor.from_numpy(device, x).with_grads(), w, _result=spy.diffPair(d=1.0))
@@ -274,7 +274,7 @@ def test_double(device, m):
 
 
 def test_vectors(device, m, tensor):
-    """Vectors, matrices and arrays, from tensors of them and from tensors of floats. (Feature A5.)"""
+    """Vectors, matrices and arrays have gradients, in tensors of them and in tensors of floats. (Feature A5.)"""
     v, s = rand(6, 3), rand(6)
     seed = rand(6, 3)
     for typed in True, False:
@@ -298,7 +298,7 @@ def test_vectors(device, m, tensor):
 
 
 def test_generics(m, tensor):
-    """Generic functions. (Feature A1.)"""
+    """Generic functions have gradients. (Feature A1.)"""
     x = tensor([1, 2, 3])
     m.square.bwds(x, _result=ONE)
     near(x.grad, [2, 4, 6])
@@ -315,7 +315,7 @@ def light(**fields):
 
 
 def test_soa(m, tensor, device):
-    """Dicts of tensors with and without gradients, nested, beside numbers and pairs. (Features C9, A5.)"""
+    """Nested dicts may have tensors with and without gradients, numbers and pairs. (Features C9, A5.)"""
     power, k, colors = rand(8), rand(8), rand(8, 3)
     tp, tk = tensor(power), tensor(k)
     plain = spy.Tensor.from_numpy(device, colors, dtype="float3")
@@ -354,7 +354,7 @@ def test_aos(m, device):
 
 
 def test_own_differential(m, device):
-    """A Differential that the user declares. (Feature L6.)"""
+    """A struct may have a Differential that the user declares. (Feature L6.)"""
     t = spy.Tensor.from_numpy(device, np.array([(2, 3), (5, 1)], [("a", "f4"), ("n", "i4")]), dtype=m.Own).with_grads()
     assert t.grad.dtype.name == "DOwn"
     m.use_own.bwds(t, _result=ONE)
@@ -376,7 +376,7 @@ def test_pair_of_dicts(m):
 
 
 def test_result_struct_forward(load, device):
-    """A struct's gradient as a dict, and as a tensor of Differentials. (Feature A3.)"""
+    """In forward mode a struct's gradient is a dict or a tensor of Differentials. (Feature A3.)"""
     module = load("struct S : IDifferentiable { float a; float2 b; };"
                   "[Differentiable] S make(float x) { S s; s.a = x * x; s.b = float2(x, 3 * x); return s; }")
     one = module.make.fwds(spy.diffPair(3.0, 2.0))
@@ -391,7 +391,8 @@ def test_result_struct_forward(load, device):
 @pytest.mark.parametrize("name, slope", [("custom", lambda x: 7 + 0 * x), ("own", lambda x: 5 + 0 * x),
                                          ("recomputed", lambda x: 3 * x * x), ("through", lambda x: 8 * x + 5)])
 def test_custom_derivatives(m, tensor, name, slope):
-    """[BackwardDerivative], [BackwardDerivativeOf], [PreferRecompute], and through functions that call them. (Feature A4.)"""
+    """Functions with [BackwardDerivative], [BackwardDerivativeOf] and [PreferRecompute] have gradients, also when other functions call
+    them. (Feature A4.)"""
     x = rand(10)
     t = tensor(x)
     getattr(m, name).bwds(t, _result=ONE)
@@ -545,7 +546,7 @@ def test_diff_tensors(m, tensor, device):
 # >>chains
 
 def test_chains(m, tensor, device):
-    """Bwds before and after map, set, constants, return_type, thread_group_size, bind. (Features F1, F2.)"""
+    """bwds may come before or after map, set, constants, return_type, thread_group_size and bind. (Features F1, F2.)"""
     a, b = tensor([1, 2, 3]), tensor([10, 20])
     outer = m.times.map((0,), (1,))
     outer.bwds(a, b, _result=ONE)
@@ -703,7 +704,7 @@ def test_clear(m, tensor):
 
 
 def test_other_name(device, m):
-    """NDDifferentiableBuffer. (Feature B5.)"""
+    """NDDifferentiableBuffer is another name for a tensor with gradients. (Feature B5.)"""
     b = spy.NDDifferentiableBuffer(device, dtype=m.float, shape=(3,))
     assert isinstance(b, spy.NDDifferentiableBuffer) and isinstance(b, spy.NDBuffer)
     b.copy_from_numpy(np.array([1, 2, 3], np.float32))
@@ -720,7 +721,7 @@ def test_other_name(device, m):
 
 
 def test_storage(device, tensor):
-    """The memory in bytes. (Feature A2.)"""
+    """Tensor.storage is a Buffer with the bytes of the tensor's or gradient's memory. (Feature A2.)"""
     x = tensor([1, 2, 3])
     assert isinstance(x.storage, spy.Buffer) and x.storage.size == 12
     x.grad.storage.copy_from_numpy(np.array([4, 5, 6], np.float32))
@@ -766,7 +767,7 @@ def test_pair_of_numbers(m, primal, grad, expected):
 
 
 def test_pair_kinds(m, device):
-    """Lists, vectors, arrays, tensors. (Feature C9.)"""
+    """A diffPair takes lists, vectors, arrays and tensors. (Feature C9.)"""
     seed = spy.diffPair(d=spy.float3(1, 2, 3))
     vector = spy.diffPair(spy.float3(1, 2, 3))
     s = spy.diffPair(2.0)
@@ -797,7 +798,7 @@ def test_pair_kinds(m, device):
 
 
 def test_pair_of_array_and_number(m):
-    """One number for the gradients of all; a gradient for each element of one number. (Feature C9.)"""
+    """A diffPair may have one gradient for all elements, or one value with a gradient for each element. (Feature C9.)"""
     x = np.arange(1, 5, dtype=np.float32)
     w = spy.diff_pair(3.0, np.zeros(4, np.float32))
     m.times.bwds(x, w, _result=ONE)
@@ -832,7 +833,7 @@ def test_pairs_elsewhere(m, device):
 
 
 def test_forward_results(m, device, tensor):
-    """Where values and gradients go. (Feature A3.)"""
+    """In forward mode values and gradients of the result go to the given objects. (Feature A3.)"""
     x = tensor([1, 2, 3], grad_in=[1, 1, 2])
     got = m.times.fwds(x, 5.0)
     assert got.grad is got.grad_in is got.grad_out
@@ -1124,7 +1125,7 @@ float dot_all<let N : int>(DifferentialPair<vector<float, N>> p) { return dot(p.
 
 
 def test_pairs_in_structs(device, load):
-    """A DifferentialPair<T> in a struct, from nested dicts of pairs, dicts and tensors with gradients. (Feature B5.)"""
+    """A field DifferentialPair<T> of a struct takes nested dicts of pairs, dicts, and tensors with gradients. (Feature B5.)"""
     m = load(PAIRS_INSIDE)
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32)).with_grads()
     x.grad_out.copy_from_numpy(np.array([4, 5, 6], np.float32))

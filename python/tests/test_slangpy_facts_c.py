@@ -243,7 +243,7 @@ struct Scale : IDifferentiable { float a; [Differentiable] float of(float x) { r
 
 
 class Registered(spy.bindings.Marshall):
-    """Values of one class: their Slang type, their sizes, and the dict of their fields."""
+    """A Marshall for values of one class, with their Slang type, their shape, and the dict of their fields."""
 
     def __init__(self, layout, value):
         super().__init__(layout)

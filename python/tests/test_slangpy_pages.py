@@ -101,7 +101,7 @@ def test_first_functions(m):
 
 
 def test_return_types(device, m):
-    """numpy, tensor, a class, an object that is written; return_type()."""
+    """`_result` may be 'numpy', 'tensor', a class, or an object that is written; return_type() sets it for all calls."""
     a, b = f32(1, 2, 3), f32(4, 5, 6)
     assert isinstance(m.plus(a, b), spy.Tensor) and isinstance(m.plus(a, b, _result=spy.Tensor), spy.Tensor)
     assert m.plus.return_type(np.ndarray)(a, b).tolist() == [5, 7, 9] and m.plus(a, b, _result="tensor").to_numpy().tolist() == [5, 7, 9]

@@ -689,7 +689,7 @@ def test_cursor_refusals_change_nothing(device, module, act, exception, text):
 
 
 def test_cursor_of_a_buffer(device, module):
-    """One kind of cursor for tensors and buffers. (Features B1, B8.)"""
+    """Tensors and buffers have the same kind of cursor. (Features B1, B8.)"""
     buffer = device.create_buffer(element_count=3, struct_type=module.Pixel)
     cursor = buffer.cursor()
     cursor.copy_from_numpy(np.arange(9))

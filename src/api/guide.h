@@ -588,12 +588,12 @@
 // wants b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a
 // kernel may have. Arrays of arrays and of structs with buffers in them are refused.
 //
-// An array without a size, StructuredBuffer<float> b[], takes a struct of as many tensors as there are to be
-// elements, from none to 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which
-// is a tensor of T, whose first element it sees. Arrays without a size are CUDA's alone: as a global, a
-// member of a ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are
-// refused. Another number of elements is another kind of call, but runs the same kernel. The number itself is
-// not known in Slang: give it beside. Indices are not checked. A global T values[] of plain data takes a
+// An array without a size, StructuredBuffer<float> b[], takes a struct with one tensor for each element, at
+// most 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which is a tensor of T,
+// whose first element it sees. Arrays without a size are CUDA's alone: as a global, a member of a
+// ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are refused.
+// Another number of elements is another kind of call, but runs the same kernel. Slang code cannot ask for the
+// number, so pass it as another argument. Indices are not checked. A global T values[] of plain data takes a
 // tensor.
 //
 // Buffers may be the same memory as each other and as element-wise arguments: nothing checks what threads

@@ -97,7 +97,8 @@ struct spy_device {
     struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
-    struct spy_prepared *prepared;             // call/
+    struct spy_prepared *prepared;             // pipelines without references whose work may not have
+                                               // finished
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished

@@ -37,7 +37,8 @@ typedef struct spyi_variant_key {
     uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t unroll;  // elements a thread takes, a group's size apart: 1; in flat variants of large calls 2, 4
+    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
+                     // calls
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits
@@ -120,8 +121,8 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
-// Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
-// alone.
+// Returns the largest number of groups in y, in z, and in one row of folded groups. Some devices take more
+// groups in x alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
 // Writes the elements of a call group along each dimension of the call; false means that the call has no
 // groups, and all are 1.

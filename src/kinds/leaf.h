@@ -45,8 +45,8 @@ typedef struct spyi_leaf {
                    // checked
     spyi_role role;
     uint32_t value_leaf; // for a gradient: index of its value's leaf
-    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0 if there is
-                         // none
+    uint32_t grads[2];   // for a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients,
+                         // SPYI_WHOLE_STORES if its stores have
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
     bool exact;          // a texture with gradients: the kernel adds to its exact sums
     bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair

@@ -533,7 +533,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 
 typedef struct spyp_threads {
     spy_uint3 count;
-    spy_tensor *groups; // numbers of groups in GPU memory, or NULL
+    spy_tensor *groups; // groups of 32 threads, unless the chain sets another size
     bool small;         // groups of 32 threads, if the chain says nothing else
 } spyp_threads;
 
