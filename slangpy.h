@@ -772,7 +772,8 @@
 // spy_vk_share_device gives the Vulkan objects of a spy_device for another one. spy_vk_get_command_buffer gives
 // the VkCommandBuffer that the library records into, for a few commands of your own between its work.
 //
-// spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
+// spy_vk_wait_semaphore and spy_vk_signal_semaphore order the library's submissions among those of the
+// engine.
 //
 // Kernels are compiled by spy_prepare before the first frame (20), spy_poll_reload has files compiled in the
 // background while frames go on (4), and spy_trim gives unused memory back. An engine on CUDA brings its
@@ -1020,7 +1021,7 @@ typedef void (*spy_progress_func)(const char *step, bool finished, void *user_da
 
 // The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
-    spy_progress_func func; // NULL if there is none
+    spy_progress_func func; // NULL means that progress is not reported
     void *user_data;
 } spy_progress;
 
@@ -1033,7 +1034,7 @@ typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
-    spy_blocking_func func; // NULL if there is none
+    spy_blocking_func func; // NULL means that waits are not reported
     void *user_data;
 } spy_blocking;
 
@@ -1050,7 +1051,7 @@ typedef bool (*spy_interrupt_func)(void *user_data);
 
 // The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
-    spy_interrupt_func func; // NULL if there is none
+    spy_interrupt_func func; // NULL means that waits cannot be interrupted
     void *user_data;
 } spy_interrupt;
 
@@ -1176,7 +1177,7 @@ typedef struct spy_file_hook {
     // `close` on the same thread, before the next `open`.
     bool (*open)(const char *path, spy_file *file, void *user_data);
     void (*close)(spy_file *file, void *user_data); // NULL means that nothing is to be freed
-    // Returns a number that differs when the file has changed; 0 means that the hook has no such file.
+    // Returns a number that differs when the file has changed, or 0 if the hook has no such file.
     // spy_poll_reload() asks for it. NULL means that changes of the hook's files are not noticed.
     uint64_t (*stamp)(const char *path, void *user_data);
     void *user_data;
@@ -1223,11 +1224,12 @@ typedef struct spy_device_desc {
     size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
-    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600;
-    // negative: no limit. The compilation continues in a thread of its own until it ends by itself, and keeps
-    // its memory until then (the Slang compiler about 150 MB; the log says so). After a timeout of the Slang
-    // compiler, the next module or kernel takes about 0.3 s more, to open the compiler again. After a timeout
-    // of the driver's compiler, the next call that needs the same kernel waits for it, or finds it done.
+    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
+    // and a negative number means no limit. The compilation continues in a thread of its own until it ends by
+    // itself, and keeps its memory until then (the Slang compiler about 150 MB; the log says so). After a
+    // timeout of the Slang compiler, the next module or kernel takes about 0.3 s more, to open the compiler
+    // again. After a timeout of the driver's compiler, the next call that needs the same kernel waits for it,
+    // or finds it done.
     double compile_timeout_s;
     bool check_bounds; // for debugging: kernels check the indices of tensors that a function indexes itself;
                        // see chapter 26 of the guide
@@ -1318,7 +1320,7 @@ typedef enum spy_feature {
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
     SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
-    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: spy_texture_handle() and its sisters
+    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
 } spy_feature;
 
 // The properties of a device or an adapter.
@@ -1547,9 +1549,9 @@ typedef struct spy_reload_info {
 // Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// As spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared calls
-// are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check, 2 us
-// for each file without a change, else as loading.
+// Like spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared
+// calls are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check,
+// 2 us for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if
@@ -2396,8 +2398,8 @@ typedef struct spy_call_options {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
-// As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
-// the sizes of thread_count, the values of globals, and append_to.
+// Like spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except
+// for the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.
@@ -2450,14 +2452,14 @@ typedef struct spy_uint3 {
 SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
                                 const spy_call_options *options);
 
-// As spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups` is
-// a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and z.
-// Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
+// Like spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups`
+// is a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and
+// z. Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
 // plain functions.
 SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                          spy_args args, const spy_call_options *options);
 
-// As spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
+// Like spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
 // `options` may be NULL; an append_to in it is SPY_ERROR_INVALID_ARGUMENT.
 SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
                                  uint64_t *gpu_time_ns);
@@ -2551,7 +2553,7 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 typedef struct spy_random_desc {
     uint32_t seed;      // 0 means 2640457667, unless explicit_seed is set
     uint32_t warmup;    // how often the element's number is hashed before the seed joins it
-    bool raw_seed;      // true: use the seed itself; false: use the seed's hash
+    bool raw_seed;      // true uses the seed itself, false the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
@@ -2589,10 +2591,10 @@ extern "C" {
 // error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL if there is none. Borrowed. Threads: any.
+// inputs. NULL if the tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if there is none.
-// Borrowed. Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if the tensor has
+// none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
@@ -3081,11 +3083,13 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0 means 1. height: not of 1-D; depth: of 3-D only
+    uint32_t width, height, depth; // texels of level 0; 0 means 1. A 1-D texture has no height, and only a
+                                   // 3-D one has a depth
     // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels;  // mip levels, each half the size of the one before; 0 means 1; SPY_ALL_LEVELS
+    uint32_t levels; // number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0 means
+                     // 1
     uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
@@ -3102,8 +3106,8 @@ typedef struct spy_texture_view_desc {
     uint32_t level, layer; // the first ones
     uint32_t level_count;  // 0 means all from `level` on
     uint32_t
-        layer_count; // 0 means all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of
-                     // a cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+        layer_count; // 0 means all from `layer` on, and the type stays. Otherwise 1 layer is a plain 1-D or
+                     // 2-D texture and several are an array, except for a multiple of 6 layers of a cube
     bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
@@ -3148,7 +3152,7 @@ SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
 
 // The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
 // library's object, and work on them must be ordered by the caller.
-// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. Of a view: that of the
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. For a view: that of the
 // texture it was made from. Threads: any.
 SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
 // Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It
@@ -3386,7 +3390,7 @@ typedef enum spy_cull {
 
 // What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
 typedef enum spy_blend_factor {
-    SPY_BLEND_FACTOR_DEFAULT, // source: one, target: zero
+    SPY_BLEND_FACTOR_DEFAULT, // the source's factor is one, the target's is zero
     SPY_BLEND_FACTOR_ZERO,
     SPY_BLEND_FACTOR_ONE,
     SPY_BLEND_FACTOR_SOURCE_COLOR,
@@ -3466,7 +3470,8 @@ typedef struct spy_vertex_layout {
     uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
 } spy_vertex_layout;
 
-// How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
+// How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
+// without blending.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
     spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
@@ -3490,8 +3495,8 @@ typedef struct spy_raster_desc {
     bool alpha_to_coverage;
 
     // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
-    // SV_ values are found here; attributes that it does not take are ignored. None: arguments of the draw are its
-    // attributes (spy_draw).
+    // SV_ values are found here; attributes that it does not take are ignored. With none of them, arguments of the
+    // draw are its attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
     const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
@@ -3740,13 +3745,13 @@ typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;
 
-// As spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
-// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
-// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
-// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
-// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
-// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
-// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+// Like spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of the fused
+// function gives one value for all its elements. With dims.count > 0, the call's dimensions `dims`, which may count
+// from the end (-1), disappear, and "_result" has the others. The value is a float, a double or a vector of floats. The
+// kernel that computes the elements also reduces them; a sum adds up groups of threads in a fixed order and then,
+// unless spy_call_options.deterministic is set, atomically. spy_call_backward() gives the gradients of a sum or mean
+// from that of "_result". Such a function can be called and timed, with spy_call_options.append_to too; it cannot be
+// prepared, dispatched or be part of another graph.
 SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
                                    spy_arg value);
 
@@ -9737,7 +9742,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
-// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
+// What all of the library uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
 // functions are in base/*.c.
 
 #include <stdarg.h>
@@ -9998,8 +10003,8 @@ typedef struct spyi_object {
     uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
-// The functions that a room defines for its kind of objects; the guard calls them. context.tables holds one
-// table for each kind.
+// The functions for one kind of objects; base/guard.c calls them. context.tables holds one table for each
+// kind.
 typedef struct spyi_object_table {
     // Frees the object after its last reference is gone. Called inside the device; may queue the object for
     // release again.
@@ -10024,7 +10029,7 @@ typedef struct spyi_outside {
 struct spyi_core;           // backend/backend.h
 struct spyi_retired_object; // guard.c
 
-// >>context: the part of a device that every room may use; first member of spy_device
+// >>context: the part of a device that all of the library may use; the first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
     // Functions that a backend may call on the device; set when the device is made.
@@ -10078,7 +10083,8 @@ SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
 // that they go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
-SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whether desc.allocator is used
+                                                                 // instead of malloc()
 
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
@@ -10094,7 +10100,8 @@ SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const
 // Waits until the signal comes or it is time to check the log, the interrupt and the limit. The caller holds
 // `lock`, which is released meanwhile.
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
-SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // true: the caller must stop waiting
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // returns true when the caller must stop
+                                                              // waiting
 // Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
@@ -10228,7 +10235,7 @@ SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
-// Functions that the files of base/ share and no other room sees.
+// Functions that the files of src/base share and that nothing else uses.
 
 // Makes room for `more` bytes and the NUL behind the text. Returns false when out of memory; the text is then
 // unchanged.
@@ -12060,7 +12067,7 @@ static bool spyi_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
 }
 
-// Returns why code from the folder must not be run; NULL: it is the user's own.
+// Returns why code from the folder must not be run, or NULL if the folder belongs to the user.
 static const char *spyi_store_unsafe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0) return spyi_file_problem();
@@ -13132,8 +13139,8 @@ static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
 
 // >>backend/backend.h ---------------------------------------------------------------------------------------
 
-// The table of functions that a backend fills. The rooms above this one mention no graphics API, and a
-// backend sees only api, base and this room.
+// The table of functions that a backend fills. The rest of the library mentions no graphics API, and a
+// backend uses only src/api, src/base and src/backend.
 //
 // Threads: the device layer calls a backend from one thread at a time. Three functions must be free-threaded,
 // as compile threads call them: compile (which needs no device), load and destroy_kernel. Errors: functions
@@ -13206,7 +13213,7 @@ typedef enum spyi_binding_kind {
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    // Bytes, > 0, at most limits.max_binding_bytes. Of a typed buffer: whole texels, at most
+    // Bytes, > 0, at most limits.max_binding_bytes. For a typed buffer: whole texels, at most
     // limits.max_texels.
     uint64_t range;
     uint64_t kind; // spyi_binding_kind
@@ -13341,7 +13348,7 @@ struct spyi_backend {
     // other uniforms of the same sizes; all else stays.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
-    // Counts as one piece of work.
+    // Launches a finished graph, which counts as one piece of work.
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
@@ -13887,7 +13894,7 @@ SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster; NULL in the backend's table: it has none.
 typedef struct spyi_raster_functions {
-    // As the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    // Like the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
     spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
 } spyi_raster_functions;
 
@@ -16720,7 +16727,7 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+// Like spyi_type_opaque(), of a struct with the attribute [FromTensor].
 SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
                                          uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
@@ -17373,11 +17380,12 @@ SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
 SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
 // Releases the exact sums of a gradient.
 SPYI_FN void spyi_sums_drop(spy_tensor *grad);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
+// makes `tensor` use the gradients of `from`
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 // >>data/device.h -------------------------------------------------------------------------------------------
 
-// struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
+// struct spy_device, how work is recorded on its queue, and the functions of src/data that need a device.
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
 #define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
@@ -17448,8 +17456,8 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
-    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
-    // there is no GPU, and its kernels are not loaded (device/device.c).
+    // For a device that records a pack: the compute capabilities that kernels are compiled for, in order.
+    // `offline`: there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
@@ -17458,7 +17466,7 @@ struct spy_device {
     char *record_path;           // where the pack is written when the device is released; NULL means that no
                                  // pack is written
     spy_device_stats stats;
-    // Members of later rooms, named behind the first member of each. This room uses only modules_of.
+    // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;
@@ -20901,8 +20909,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 // Gradients of textures: one tensor of float numbers for each, which holds the levels one after another, and a
 // view of it for each level.
 
-// Returns the shape of a level: the texture's shape with the dimensions halved that halve from level to
-// level.
+// Returns the shape of a level: width, height and depth are halved for each level, layers are not.
 static spy_shape spyi_texture_level_shape(const spy_texture *t, uint32_t level) {
     spy_shape shape = t->shape;
     bool layers = t->part.array || t->part.type == SPY_TEXTURE_TYPE_CUBE;
@@ -26997,8 +27004,8 @@ SPYI_FN void spyi_device_free(spy_device *device) {
 
 // >>compiler/compiler.h -------------------------------------------------------------------------------------
 
-// The compiler room's interface: it loads modules, looks up types and functions, and compiles kernels with
-// libslang. Rooms below this one see the types of this header and never a Slang pointer.
+// The interface of src/compiler, which loads modules, looks up types and functions, and compiles kernels with
+// libslang. Later stages see the types of this header and never a Slang pointer.
 //
 // Each process has one thread that calls libslang and owns its global session (worker.c). Each device has one
 // spyi_compiler, and each user module one spyi_unit. A unit keeps its modules in serialized form. Before its
@@ -27067,7 +27074,7 @@ typedef struct spyi_unit_desc {
     size_t link_count;
     const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
     size_t conformance_count;
-    bool trusted; // true: precompiled modules are accepted without a seal (source.c)
+    bool trusted; // precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
     const char *appended; // further text behind the module's own; NULL if there is none
 } spyi_unit_desc;
@@ -27893,7 +27900,7 @@ SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const 
 
 // >>compilers, units and sessions
 
-typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to ours.
+typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to spyi_type.
     spyi_sl_type *slang;
     const spyi_type *type;
 } spyi_sl_known;
@@ -28113,8 +28120,8 @@ SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
-// What the files of this room share beyond sessions: conversion of Slang's types and functions to spyi_type
-// and spyi_signature, shader parameters, entry points, and queries by compiling a text.
+// What the files of src/compiler share beyond sessions: conversion of Slang's types and functions to
+// spyi_type and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 
 // >>code.c
 
@@ -28171,7 +28178,7 @@ typedef struct spyi_sl_binding {
     uint32_t set, binding;
     // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // Of a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
+    // For a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
     uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
@@ -29010,8 +29017,8 @@ void spyi_sl_release(void) {
 //
 // libslang keeps its syntax-tree builder in a thread-local that only the creation of a global session sets
 // for good: on any other thread functions such as spReflection_isSubType() read through NULL (2026.12,
-// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of ours, the
-// worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
+// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of the library,
+// the worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
 // whose time is over leaves the call behind. The worker is then lost, with its global session and all
 // sessions in it. The next task gets a new worker, which opens sessions from the modules that units have
 // stored. When libslang returns to a lost worker, that worker closes its sessions and ends.
@@ -29047,7 +29054,7 @@ struct spyi_sl_worker {
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks
     bool threw;                 // libslang threw: the thread never returns
-    void (*ask)(void *context); // what the caller's thread shall run for the worker; NULL: nothing
+    void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
     uint32_t ask_failed;   // number of allocations that failed in `ask`
     spyi_sl_live *closing; // list of sessions to close
@@ -29088,7 +29095,7 @@ static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
     memcpy(&set, &symbol, sizeof set);
     spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
     if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
-    // Another library set its handler since, which may call ours.
+    // Another library has set its handler since; it may call the library's handler.
     if (!begin && before != spyi_sl_on_terminate) {
         set(before);
         spyi_library_stay();
@@ -30106,7 +30113,7 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                              spyi_text *out) {
     enum { MOST = 64 };
     const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
-    const char *body_end = NULL; // where the twin of a rewritten function is written
+    const char *body_end = NULL; // where the copy of a rewritten function is written
     int depth = 0;
     for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -30712,7 +30719,7 @@ static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     }
 }
 
-// What the unit is, once its files are known to be those that it was made of.
+// The properties of a unit, which hold once its files have been found unchanged.
 static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
     spyi_memo_unit *u = (spyi_memo_unit *)answer;
     void *imports = u->imports;
@@ -35250,7 +35257,7 @@ SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
     spyi_sl_tree tree = { to, NULL, 0, 0, 0 };
     uint32_t known = 0;
     spyi_sl_node_fields(r, &tree, &to->root);
-    // Which descriptions are those of which types of the library.
+    // The number of types of the library that have descriptions, and then their identifiers.
     for (uint32_t i = 0; r->out && i < to->by_id_count; i++) known += to->by_id[i] != NULL;
     spyi_stream_u32(r, &known);
     for (uint32_t i = 0, id = 0; i < known && r->status == SPY_OK; i++, id++) {
@@ -36860,7 +36867,7 @@ enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 typedef struct spyi_saved_id {
     uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
     uint32_t stored; // for a variable: word of the last store to it before the current instruction
-    // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    // For an array type: number of its dimensions that are loops, if their lengths differ; else 0.
     uint32_t depth;
     bool counter; // its name is _pc
     bool zeroed;  // that store sets it to 0
@@ -37142,15 +37149,15 @@ enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements
 typedef struct spyi_addition_id {
     uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
     uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
-    uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
+    uint32_t slot;  // For a variable or pointer parameter of the current function: its number, from 1 on.
     uint32_t label; // for a block of the current function: its number, from 1 on
-    // Of a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
+    // For a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
     uint32_t stores;              // number of elements stored in `block`
     bool backward, zero, context; // what SPYI_ADDITION_... in its name says
     bool gradient;                // the value depends on the gradients that the function is given
-    // Of an access chain: an index is not constant. Of a variable: the same for a store in `block`.
+    // For an access chain: an index is not constant. For a variable: the same for a store in `block`.
     bool varies;
 } spyi_addition_id;
 
@@ -40992,7 +40999,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 // >>kinds/kind.h --------------------------------------------------------------------------------------------
 
 // The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and
-// list use `run` at each call. Each kind is a file of this room. The build table needs the compiler's types,
+// list use `run` at each call. Each kind is a file of src/kinds. The build table needs the compiler's types,
 // the run table only their layouts.
 
 // What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
@@ -41154,7 +41161,7 @@ struct spyi_value_kind {
 
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
 
-// How other rooms find the kind of a value: by the parameter's type, by the value, or by the kind's name.
+// How other stages find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 
 // parameter.c
 // Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
@@ -41209,7 +41216,7 @@ SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v,
 
 // >>kinds/internal.h ----------------------------------------------------------------------------------------
 
-// Functions that several files of this room use.
+// Functions that several files of src/kinds use.
 
 // Returns how many numbers a parameter of `type` takes from a generator: 1 for a number, N for a vector or
 // array of numbers, 0 when it takes none.
@@ -42408,7 +42415,7 @@ static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts
     spyi_free_parts(&pointer);
 }
 
-// As spyi_kind_own_field(), in the type that the buffer is passed as.
+// Like spyi_kind_own_field(), in the type that the buffer is passed as.
 static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
 }
@@ -42897,8 +42904,9 @@ spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_samp
 
 // >>kinds/diff_texture.c ------------------------------------------------------------------------------------
 
-// Textures for DiffTexture2D<T> and its sisters (slang/slangpy_texture.slang), through which derivatives go: the
-// texture as a binding, and beside it, in the parameter block, its sizes and where its gradients lie.
+// Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
+// derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
+// gradients lie.
 
 enum {
     SPYI_DIFF_TEXTURE_INTS = 8
@@ -44212,7 +44220,7 @@ typedef struct spyi_values {
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
-    const spy_call_options *options; // NULL if there is none
+    const spy_call_options *options; // NULL if there are none
     uint32_t global_count;           // values of globals and of their fields
     uint32_t grad_count;             // values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set
@@ -44406,7 +44414,7 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 
 // >>bind/internal.h -----------------------------------------------------------------------------------------
 
-// Functions that several files of this room use, and their state: one attempt to bind an overload.
+// Functions that several files of src/bind use, and their state: one attempt to bind an overload.
 
 // One attempt to bind the values to one overload. It fills `bound`; on failure `reason` says why.
 typedef struct spyi_attempt {
@@ -47493,7 +47501,7 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 // >>emit/internal.h -----------------------------------------------------------------------------------------
 
-// What the files of this room share: the state of one emission, and the functions that write parts of the
+// What the files of src/emit share: the state of one emission, and the functions that write parts of the
 // kernel's text.
 
 typedef struct spyi_emit_state spyi_emit_state;
@@ -49670,7 +49678,7 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
-// Puts a kernel's text together from the parts that the other files of this room write: imports, parameter
+// Puts a kernel's text together from the parts that the other files of src/emit write: imports, parameter
 // block, element function, entry point with the prologue's statements. User code is imported, never pasted.
 // docs/measurements.md has the forms of kernels that were tried, and how fast they are.
 
@@ -50112,13 +50120,13 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
-    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
-    // which walks memory of any strides (call/launch.h).
+    // For a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain
+    // variant, which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0 if
-    // there is none.
+    // For a device that records a pack: hash of the key of a variant whose plain form is also to be made; 0
+    // if there is none.
     uint64_t plain_of;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
@@ -52673,7 +52681,7 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 
 // >>call/launch.h -------------------------------------------------------------------------------------------
 
-// From the arguments of a call to a launch: shapes, walks, vector width, memory access, groups, passes.
+// Makes a launch from the arguments of a call: shapes, walks, vector width, memory access, groups, passes.
 
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
@@ -52746,7 +52754,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 typedef struct spyi_sink spyi_sink;
 
-// How a command list records calls. The room list/ defines the functions.
+// How a command list records calls. src/list defines the functions.
 typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
                              spyi_text *error); // an error if the list is finished
@@ -52791,7 +52799,7 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
-// How the room fuse makes calls of functions that end in a reduction. The caller has left the device.
+// How src/fuse makes calls of functions that end in a reduction. The caller has left the device.
 typedef struct spyi_fused_table {
     spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
                        const char *public_name, bool timed, uint64_t *gpu_time_ns);
@@ -52811,7 +52819,7 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summe
 
 // >>call/run.h ----------------------------------------------------------------------------------------------
 
-// The state of one running call, and the functions that the files of this room share.
+// The state of one running call, and the functions that the files of src/call share.
 
 typedef struct spyi_run_state {
     spy_device *device;
@@ -52884,7 +52892,7 @@ typedef struct spyi_again_item {
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
     uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
-    uint8_t how;          // how the call uses its memory: SPYI_USE_...
+    uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
@@ -52959,7 +52967,7 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
-// Prepared calls: the struct, and the functions that the files of this room share.
+// Prepared calls: the struct, and the functions that the files of src/call share.
 
 struct spy_prepared {
     spyi_object object;
@@ -53854,7 +53862,8 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
 
 // >>call/launch.c -------------------------------------------------------------------------------------------
 
-// From shapes to the key of a variant: merges dimensions, and decides how each leaf's memory is walked.
+// Makes the key of a variant from the call's shapes: merges dimensions, and decides how each leaf's memory is
+// walked.
 
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
 // and a gathered walk.
@@ -56130,8 +56139,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
 
-// Registers what rooms above this one need of calls: how prepared calls are released, and what happens to
-// plans and prepared calls when code changes.
+// Registers functions of src/call that earlier stages need: how prepared calls are released, and what happens
+// to plans and prepared calls when code changes.
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
@@ -64128,7 +64137,8 @@ const char *spy_fuse_text(const spy_function *function) {
 
 // >>device/device.c -----------------------------------------------------------------------------------------
 
-// Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+// Creation and release of devices: creates the parts of a device in the order of the stages, and frees them
+// in the opposite order.
 
 typedef struct spyi_close_callback {
     void (*func)(spy_device *device, void *user_data);
@@ -64383,7 +64393,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_lists_attach(device);
 }
 
-// Makes the members that other rooms need, once the device has its GPU.
+// Makes the members of other stages, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;

@@ -1304,7 +1304,8 @@ typedef struct spyi_nvrtc {
 // Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
 // SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
-// As spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads: any.
+// Like spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads:
+// any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
@@ -4448,7 +4449,7 @@ static spyi_cu_result spyi_cuda_level(spyi_cuda_gpu *gpu, uint64_t handle, const
 
 // >>objects
 
-// What a sampler is on CUDA: a part of each texture object. A view copies it.
+// A sampler on CUDA: the part of each texture object that says how to sample. A view copies it.
 typedef struct spyi_cuda_sampler {
     spyi_cu_texture_desc desc;
 } spyi_cuda_sampler;

@@ -50,7 +50,7 @@ class _Slot:
 
 
 def _plain(value):
-    """What vmap(), vdim() and vcast() are around."""
+    """The value inside vmap(), vdim() and vcast()."""
     while isinstance(value, _slangpy.Vectorized):
         value = value.value
     return value

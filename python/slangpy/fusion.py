@@ -447,8 +447,8 @@ def _reduce(kind, value, dims):
 
 
 def sum(value: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """sum(value, dims=None): as the result of a fused function: the sum over all elements of the call, or over its dimensions `dims`
-    (-1 is the last). The kernel that computes the elements adds them up. Of a Tensor: its sum."""
+    """sum(value, dims=None): as the result of a fused function: the sum over all elements of the call, or over its dimensions `dims` (-1 is
+    the last). The kernel that computes the elements adds them up. For a Tensor: its sum."""
     return _reduce("sum", value, dims)
 
 
@@ -750,7 +750,7 @@ class Fused:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         trace = _current()
-        if trace is not None:  # a function that is fused calls this one: its steps become steps of that one
+        if trace is not None:  # another fused function is being traced and calls this one, whose steps become steps of that trace
             if self._links:
                 raise TypeError("fuse: '{}': '{}' has chained options: chain them to the fused function".format(trace.name, self.__name__))
             return self._core.fn(*args, **kwargs)

@@ -116,7 +116,7 @@ def test_methods_of_other_versions(device, m):
 
 
 def test_table_is_true(device):
-    """No name is said to be missing that is there."""
+    """No error says that an existing name is missing."""
     from slangpy import absent
 
     names = [n for group in absent._NAMES.values() for n in group.split()] + absent._OUTSIDE.split()

@@ -350,7 +350,7 @@ def test_modifiers(layout):
 
 
 def test_methods(module, layout):
-    """Methods, static ones, constructors. (Feature M11.)"""
+    """Reflection finds methods, static methods and constructors. (Feature M11.)"""
     area = layout.find_function_by_name_in_type(layout.find_type_by_name("Circle"), "area")
     assert area.this.full_name == "Circle" and not area.static and not area.mutating and area.full_name == "Circle::area"
     grow = layout.find_function_by_name_in_type("Circle", "grow")

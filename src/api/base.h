@@ -99,7 +99,7 @@ typedef void (*spy_progress_func)(const char *step, bool finished, void *user_da
 
 // The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
-    spy_progress_func func; // NULL if there is none
+    spy_progress_func func; // NULL means that progress is not reported
     void *user_data;
 } spy_progress;
 
@@ -112,7 +112,7 @@ typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
-    spy_blocking_func func; // NULL if there is none
+    spy_blocking_func func; // NULL means that waits are not reported
     void *user_data;
 } spy_blocking;
 
@@ -129,7 +129,7 @@ typedef bool (*spy_interrupt_func)(void *user_data);
 
 // The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
-    spy_interrupt_func func; // NULL if there is none
+    spy_interrupt_func func; // NULL means that waits cannot be interrupted
     void *user_data;
 } spy_interrupt;
 

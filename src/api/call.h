@@ -322,8 +322,8 @@ typedef struct spy_call_options {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
-// As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
-// the sizes of thread_count, the values of globals, and append_to.
+// Like spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except
+// for the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.
@@ -376,14 +376,14 @@ typedef struct spy_uint3 {
 SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
                                 const spy_call_options *options);
 
-// As spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups` is
-// a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and z.
-// Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
+// Like spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups`
+// is a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and
+// z. Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
 // plain functions.
 SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                          spy_args args, const spy_call_options *options);
 
-// As spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
+// Like spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
 // `options` may be NULL; an append_to in it is SPY_ERROR_INVALID_ARGUMENT.
 SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
                                  uint64_t *gpu_time_ns);

@@ -38,7 +38,7 @@ typedef struct spy_file_hook {
     // `close` on the same thread, before the next `open`.
     bool (*open)(const char *path, spy_file *file, void *user_data);
     void (*close)(spy_file *file, void *user_data); // NULL means that nothing is to be freed
-    // Returns a number that differs when the file has changed; 0 means that the hook has no such file.
+    // Returns a number that differs when the file has changed, or 0 if the hook has no such file.
     // spy_poll_reload() asks for it. NULL means that changes of the hook's files are not noticed.
     uint64_t (*stamp)(const char *path, void *user_data);
     void *user_data;
@@ -85,11 +85,12 @@ typedef struct spy_device_desc {
     size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
-    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600;
-    // negative: no limit. The compilation continues in a thread of its own until it ends by itself, and keeps
-    // its memory until then (the Slang compiler about 150 MB; the log says so). After a timeout of the Slang
-    // compiler, the next module or kernel takes about 0.3 s more, to open the compiler again. After a timeout
-    // of the driver's compiler, the next call that needs the same kernel waits for it, or finds it done.
+    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
+    // and a negative number means no limit. The compilation continues in a thread of its own until it ends by
+    // itself, and keeps its memory until then (the Slang compiler about 150 MB; the log says so). After a
+    // timeout of the Slang compiler, the next module or kernel takes about 0.3 s more, to open the compiler
+    // again. After a timeout of the driver's compiler, the next call that needs the same kernel waits for it,
+    // or finds it done.
     double compile_timeout_s;
     bool check_bounds; // for debugging: kernels check the indices of tensors that a function indexes itself;
                        // see chapter 26 of the guide
@@ -180,7 +181,7 @@ typedef enum spy_feature {
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
     SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
-    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: spy_texture_handle() and its sisters
+    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
 } spy_feature;
 
 // The properties of a device or an adapter.

@@ -106,13 +106,13 @@ typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;
 
-// As spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
-// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
-// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
-// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
-// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
-// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
-// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+// Like spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of the fused
+// function gives one value for all its elements. With dims.count > 0, the call's dimensions `dims`, which may count
+// from the end (-1), disappear, and "_result" has the others. The value is a float, a double or a vector of floats. The
+// kernel that computes the elements also reduces them; a sum adds up groups of threads in a fixed order and then,
+// unless spy_call_options.deterministic is set, atomically. spy_call_backward() gives the gradients of a sum or mean
+// from that of "_result". Such a function can be called and timed, with spy_call_options.append_to too; it cannot be
+// prepared, dispatched or be part of another graph.
 SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
                                    spy_arg value);
 

@@ -43,7 +43,7 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 typedef struct spy_random_desc {
     uint32_t seed;      // 0 means 2640457667, unless explicit_seed is set
     uint32_t warmup;    // how often the element's number is hashed before the seed joins it
-    bool raw_seed;      // true: use the seed itself; false: use the seed's hash
+    bool raw_seed;      // true uses the seed itself, false the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;

@@ -19,10 +19,10 @@ extern "C" {
 // error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL if there is none. Borrowed. Threads: any.
+// inputs. NULL if the tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if there is none.
-// Borrowed. Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if the tensor has
+// none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);

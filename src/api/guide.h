@@ -763,7 +763,8 @@
 // spy_vk_share_device gives the Vulkan objects of a spy_device for another one. spy_vk_get_command_buffer gives
 // the VkCommandBuffer that the library records into, for a few commands of your own between its work.
 //
-// spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
+// spy_vk_wait_semaphore and spy_vk_signal_semaphore order the library's submissions among those of the
+// engine.
 //
 // Kernels are compiled by spy_prepare before the first frame (20), spy_poll_reload has files compiled in the
 // background while frames go on (4), and spy_trim gives unused memory back. An engine on CUDA brings its

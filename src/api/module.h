@@ -151,9 +151,9 @@ typedef struct spy_reload_info {
 // Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// As spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared calls
-// are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check, 2 us
-// for each file without a change, else as loading.
+// Like spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared
+// calls are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check,
+// 2 us for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if

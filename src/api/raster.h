@@ -33,7 +33,7 @@ typedef enum spy_cull {
 
 // What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
 typedef enum spy_blend_factor {
-    SPY_BLEND_FACTOR_DEFAULT, // source: one, target: zero
+    SPY_BLEND_FACTOR_DEFAULT, // the source's factor is one, the target's is zero
     SPY_BLEND_FACTOR_ZERO,
     SPY_BLEND_FACTOR_ONE,
     SPY_BLEND_FACTOR_SOURCE_COLOR,
@@ -113,7 +113,8 @@ typedef struct spy_vertex_layout {
     uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
 } spy_vertex_layout;
 
-// How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
+// How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
+// without blending.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
     spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
@@ -137,8 +138,8 @@ typedef struct spy_raster_desc {
     bool alpha_to_coverage;
 
     // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
-    // SV_ values are found here; attributes that it does not take are ignored. None: arguments of the draw are its
-    // attributes (spy_draw).
+    // SV_ values are found here; attributes that it does not take are ignored. With none of them, arguments of the
+    // draw are its attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
     const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers

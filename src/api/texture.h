@@ -124,11 +124,13 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0 means 1. height: not of 1-D; depth: of 3-D only
+    uint32_t width, height, depth; // texels of level 0; 0 means 1. A 1-D texture has no height, and only a
+                                   // 3-D one has a depth
     // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels;  // mip levels, each half the size of the one before; 0 means 1; SPY_ALL_LEVELS
+    uint32_t levels; // number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0 means
+                     // 1
     uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
@@ -145,8 +147,8 @@ typedef struct spy_texture_view_desc {
     uint32_t level, layer; // the first ones
     uint32_t level_count;  // 0 means all from `level` on
     uint32_t
-        layer_count; // 0 means all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of
-                     // a cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+        layer_count; // 0 means all from `layer` on, and the type stays. Otherwise 1 layer is a plain 1-D or
+                     // 2-D texture and several are an array, except for a multiple of 6 layers of a cube
     bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
@@ -191,7 +193,7 @@ SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
 
 // The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
 // library's object, and work on them must be ordered by the caller.
-// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. Of a view: that of the
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. For a view: that of the
 // texture it was made from. Threads: any.
 SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
 // Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It

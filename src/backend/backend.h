@@ -1,5 +1,5 @@
-// The table of functions that a backend fills. The rooms above this one mention no graphics API, and a
-// backend sees only api, base and this room.
+// The table of functions that a backend fills. The rest of the library mentions no graphics API, and a
+// backend uses only src/api, src/base and src/backend.
 //
 // Threads: the device layer calls a backend from one thread at a time. Three functions must be free-threaded,
 // as compile threads call them: compile (which needs no device), load and destroy_kernel. Errors: functions
@@ -76,7 +76,7 @@ typedef enum spyi_binding_kind {
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    // Bytes, > 0, at most limits.max_binding_bytes. Of a typed buffer: whole texels, at most
+    // Bytes, > 0, at most limits.max_binding_bytes. For a typed buffer: whole texels, at most
     // limits.max_texels.
     uint64_t range;
     uint64_t kind; // spyi_binding_kind
@@ -211,7 +211,7 @@ struct spyi_backend {
     // other uniforms of the same sizes; all else stays.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
-    // Counts as one piece of work.
+    // Launches a finished graph, which counts as one piece of work.
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.

@@ -126,7 +126,7 @@ SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster; NULL in the backend's table: it has none.
 typedef struct spyi_raster_functions {
-    // As the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    // Like the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
     spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
 } spyi_raster_functions;
 

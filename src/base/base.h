@@ -1,4 +1,4 @@
-// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
+// What all of the library uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
 // functions are in base/*.c.
 #ifndef SPYI_BASE_H
 #define SPYI_BASE_H
@@ -263,8 +263,8 @@ typedef struct spyi_object {
     uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
-// The functions that a room defines for its kind of objects; the guard calls them. context.tables holds one
-// table for each kind.
+// The functions for one kind of objects; base/guard.c calls them. context.tables holds one table for each
+// kind.
 typedef struct spyi_object_table {
     // Frees the object after its last reference is gone. Called inside the device; may queue the object for
     // release again.
@@ -289,7 +289,7 @@ typedef struct spyi_outside {
 struct spyi_core;           // backend/backend.h
 struct spyi_retired_object; // guard.c
 
-// >>context: the part of a device that every room may use; first member of spy_device
+// >>context: the part of a device that all of the library may use; the first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
     // Functions that a backend may call on the device; set when the device is made.
@@ -343,7 +343,8 @@ SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
 // that they go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
-SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whether desc.allocator is used
+                                                                 // instead of malloc()
 
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
@@ -359,7 +360,8 @@ SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const
 // Waits until the signal comes or it is time to check the log, the interrupt and the limit. The caller holds
 // `lock`, which is released meanwhile.
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
-SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // true: the caller must stop waiting
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // returns true when the caller must stop
+                                                              // waiting
 // Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);

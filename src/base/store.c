@@ -119,7 +119,7 @@ static bool spyi_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
 }
 
-// Returns why code from the folder must not be run; NULL: it is the user's own.
+// Returns why code from the folder must not be run, or NULL if the folder belongs to the user.
 static const char *spyi_store_unsafe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0) return spyi_file_problem();

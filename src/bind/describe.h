@@ -19,7 +19,7 @@ typedef struct spyi_values {
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
-    const spy_call_options *options; // NULL if there is none
+    const spy_call_options *options; // NULL if there are none
     uint32_t global_count;           // values of globals and of their fields
     uint32_t grad_count;             // values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set

@@ -1,4 +1,4 @@
-// Functions that several files of this room use, and their state: one attempt to bind an overload.
+// Functions that several files of src/bind use, and their state: one attempt to bind an overload.
 #ifndef SPYI_BIND_INTERNAL_H
 #define SPYI_BIND_INTERNAL_H
 

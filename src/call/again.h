@@ -11,7 +11,7 @@ typedef struct spyi_again_item {
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
     uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
-    uint8_t how;          // how the call uses its memory: SPYI_USE_...
+    uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;

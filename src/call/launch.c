@@ -1,4 +1,5 @@
-// From shapes to the key of a variant: merges dimensions, and decides how each leaf's memory is walked.
+// Makes the key of a variant from the call's shapes: merges dimensions, and decides how each leaf's memory is
+// walked.
 #include "call/launch.h"
 
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed

@@ -1,4 +1,4 @@
-// Prepared calls: the struct, and the functions that the files of this room share.
+// Prepared calls: the struct, and the functions that the files of src/call share.
 #ifndef SPYI_CALL_PREPARE_H
 #define SPYI_CALL_PREPARE_H
 

@@ -1,4 +1,4 @@
-// The state of one running call, and the functions that the files of this room share.
+// The state of one running call, and the functions that the files of src/call share.
 #ifndef SPYI_CALL_RUN_H
 #define SPYI_CALL_RUN_H
 

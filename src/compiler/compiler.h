@@ -1,5 +1,5 @@
-// The compiler room's interface: it loads modules, looks up types and functions, and compiles kernels with
-// libslang. Rooms below this one see the types of this header and never a Slang pointer.
+// The interface of src/compiler, which loads modules, looks up types and functions, and compiles kernels with
+// libslang. Later stages see the types of this header and never a Slang pointer.
 //
 // Each process has one thread that calls libslang and owns its global session (worker.c). Each device has one
 // spyi_compiler, and each user module one spyi_unit. A unit keeps its modules in serialized form. Before its
@@ -74,7 +74,7 @@ typedef struct spyi_unit_desc {
     size_t link_count;
     const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
     size_t conformance_count;
-    bool trusted; // true: precompiled modules are accepted without a seal (source.c)
+    bool trusted; // precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
     const char *appended; // further text behind the module's own; NULL if there is none
 } spyi_unit_desc;

@@ -145,7 +145,7 @@ SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
     spyi_sl_tree tree = { to, NULL, 0, 0, 0 };
     uint32_t known = 0;
     spyi_sl_node_fields(r, &tree, &to->root);
-    // Which descriptions are those of which types of the library.
+    // The number of types of the library that have descriptions, and then their identifiers.
     for (uint32_t i = 0; r->out && i < to->by_id_count; i++) known += to->by_id[i] != NULL;
     spyi_stream_u32(r, &known);
     for (uint32_t i = 0, id = 0; i < known && r->status == SPY_OK; i++, id++) {

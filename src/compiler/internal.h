@@ -1,5 +1,5 @@
-// What the files of this room share beyond sessions: conversion of Slang's types and functions to spyi_type
-// and spyi_signature, shader parameters, entry points, and queries by compiling a text.
+// What the files of src/compiler share beyond sessions: conversion of Slang's types and functions to
+// spyi_type and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 #ifndef SPYI_COMPILER_INTERNAL_H
 #define SPYI_COMPILER_INTERNAL_H
 
@@ -61,7 +61,7 @@ typedef struct spyi_sl_binding {
     uint32_t set, binding;
     // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // Of a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
+    // For a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
     uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0

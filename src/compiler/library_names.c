@@ -212,7 +212,7 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                              spyi_text *out) {
     enum { MOST = 64 };
     const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
-    const char *body_end = NULL; // where the twin of a rewritten function is written
+    const char *body_end = NULL; // where the copy of a rewritten function is written
     int depth = 0;
     for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
         const char *begin = p;

@@ -185,7 +185,7 @@ static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     }
 }
 
-// What the unit is, once its files are known to be those that it was made of.
+// The properties of a unit, which hold once its files have been found unchanged.
 static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
     spyi_memo_unit *u = (spyi_memo_unit *)answer;
     void *imports = u->imports;

@@ -7,7 +7,7 @@
 
 // >>compilers, units and sessions
 
-typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to ours.
+typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to spyi_type.
     spyi_sl_type *slang;
     const spyi_type *type;
 } spyi_sl_known;

@@ -20,15 +20,15 @@ enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements
 typedef struct spyi_addition_id {
     uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
     uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
-    uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
+    uint32_t slot;  // For a variable or pointer parameter of the current function: its number, from 1 on.
     uint32_t label; // for a block of the current function: its number, from 1 on
-    // Of a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
+    // For a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
     uint32_t stores;              // number of elements stored in `block`
     bool backward, zero, context; // what SPYI_ADDITION_... in its name says
     bool gradient;                // the value depends on the gradients that the function is given
-    // Of an access chain: an index is not constant. Of a variable: the same for a store in `block`.
+    // For an access chain: an index is not constant. For a variable: the same for a store in `block`.
     bool varies;
 } spyi_addition_id;
 

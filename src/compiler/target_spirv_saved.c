@@ -16,7 +16,7 @@ enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 typedef struct spyi_saved_id {
     uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
     uint32_t stored; // for a variable: word of the last store to it before the current instruction
-    // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    // For an array type: number of its dimensions that are loops, if their lengths differ; else 0.
     uint32_t depth;
     bool counter; // its name is _pc
     bool zeroed;  // that store sets it to 0

@@ -62,7 +62,8 @@ typedef struct spyi_nvrtc {
 // Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
 // SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
-// As spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads: any.
+// Like spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads:
+// any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);

@@ -1,4 +1,4 @@
-// struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
+// struct spy_device, how work is recorded on its queue, and the functions of src/data that need a device.
 #ifndef SPYI_DEVICE_H
 #define SPYI_DEVICE_H
 
@@ -74,8 +74,8 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
-    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
-    // there is no GPU, and its kernels are not loaded (device/device.c).
+    // For a device that records a pack: the compute capabilities that kernels are compiled for, in order.
+    // `offline`: there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
@@ -84,7 +84,7 @@ struct spy_device {
     char *record_path;           // where the pack is written when the device is released; NULL means that no
                                  // pack is written
     spy_device_stats stats;
-    // Members of later rooms, named behind the first member of each. This room uses only modules_of.
+    // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;

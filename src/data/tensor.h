@@ -155,6 +155,7 @@ SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
 SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
 // Releases the exact sums of a gradient.
 SPYI_FN void spyi_sums_drop(spy_tensor *grad);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
+// makes `tensor` use the gradients of `from`
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 #endif // SPYI_TENSOR_H

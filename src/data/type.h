@@ -82,7 +82,7 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+// Like spyi_type_opaque(), of a struct with the attribute [FromTensor].
 SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
                                          uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the

@@ -1,4 +1,5 @@
-// Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+// Creation and release of devices: creates the parts of a device in the order of the stages, and frees them
+// in the opposite order.
 #include "backend/null/null.h"
 #include "base/store.h"
 #include "call/prepare.h"
@@ -264,7 +265,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_lists_attach(device);
 }
 
-// Makes the members that other rooms need, once the device has its GPU.
+// Makes the members of other stages, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;

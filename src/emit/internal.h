@@ -1,4 +1,4 @@
-// What the files of this room share: the state of one emission, and the functions that write parts of the
+// What the files of src/emit share: the state of one emission, and the functions that write parts of the
 // kernel's text.
 #ifndef SPYI_EMIT_INTERNAL_H
 #define SPYI_EMIT_INTERNAL_H

@@ -1,4 +1,4 @@
-// Functions that several files of this room use.
+// Functions that several files of src/kinds use.
 #ifndef SPYI_KINDS_INTERNAL_H
 #define SPYI_KINDS_INTERNAL_H
 

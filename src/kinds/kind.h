@@ -1,5 +1,5 @@
 // The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and
-// list use `run` at each call. Each kind is a file of this room. The build table needs the compiler's types,
+// list use `run` at each call. Each kind is a file of src/kinds. The build table needs the compiler's types,
 // the run table only their layouts.
 #ifndef SPYI_KIND_H
 #define SPYI_KIND_H

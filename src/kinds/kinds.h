@@ -1,4 +1,4 @@
-// How other rooms find the kind of a value: by the parameter's type, by the value, or by the kind's name.
+// How other stages find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 #ifndef SPYI_KINDS_H
 #define SPYI_KINDS_H
 

@@ -87,13 +87,13 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
-    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
-    // which walks memory of any strides (call/launch.h).
+    // For a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain
+    // variant, which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0 if
-    // there is none.
+    // For a device that records a pack: hash of the key of a variant whose plain form is also to be made; 0
+    // if there is none.
     uint64_t plain_of;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept

@@ -11,7 +11,7 @@ static spyp_texture *spyp_texture_of(PyObject *object, const char *what) {
     return NULL;
 }
 
-// As spyp_texture_of(), for a texture that must belong to `device`.
+// Like spyp_texture_of(), for a texture that must belong to `device`.
 static spyp_texture *spyp_texture_on(PyObject *object, const spyp_device *device, const char *what) {
     spyp_texture *t = spyp_texture_of(object, what);
     if (!t || t->device == device) return t;

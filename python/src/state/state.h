@@ -298,7 +298,7 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 int spyp_errors_ready(PyObject *module);
 // Raises the device's last error as an exception, or the thread's if `device` is NULL. Always returns NULL.
 PyObject *spyp_raise(spyp_device *device);
-// As spyp_raise() for an error of a call, whose text names the Slang function itself.
+// Like spyp_raise() for an error of a call, whose text names the Slang function itself.
 PyObject *spyp_raise_call(spyp_device *device);
 PyObject *spyp_raise_source(spyp_device *device); // spyp_raise() for loading: a SlangCompileError for a missing file, too
 PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range

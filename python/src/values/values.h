@@ -151,8 +151,8 @@ typedef struct spyp_reflection {
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
     PyObject *entries; // for a program: a list of EntryPointLayouts instead of all of the module's, or NULL
-    // Of a function, or of its parameters: a dict of types by the names of generic parameters. Of an entry point: its name in the
-    // program. Or NULL.
+    // For a function, or of its parameters: a dict of types by the names of generic parameters. For an entry point: its name
+    // in the program. Or NULL.
     PyObject *arguments;
     uint32_t reload_count; // the device's when it was made
     bool inner; // a DeclReflection stands for the function or struct within the generic declaration
@@ -195,8 +195,8 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
 PyTypeObject *spyp_view_type(PyObject *tensor); // the class of the tensor's views: Tensor or NDBuffer
 // Copies host data into a tensor. Returns 0, or -1 with an exception set.
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what);
-// As spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of
-// a contiguous tensor's memory, if it is not larger.
+// Like spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of a
+// contiguous tensor's memory, if it is not larger.
 int spyp_tensor_copy_bytes_from(spyp_tensor *tensor, PyObject *object, const char *what);
 // Returns the type of a tensor's elements. NULL without an exception: they are scalars. Call it inside the
 // device.
