@@ -393,10 +393,11 @@
 // spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
 // element with the largest error.
 //
-// Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
-// then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
-// their last bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode
-// makes backward calls with further options, in command lists too; spy_explain_call shows the kernel.
+// Sums of halves and floats are made in float, sums of doubles in double. Each thread sums its elements, each
+// group sums its threads in shared memory, and the groups' sums are added by float atomics, or by a second
+// dispatch where the device or the type has no atomics. Their order, and so their last bits, differ from run
+// to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward calls with further
+// options, in command lists too; spy_explain_call shows the kernel.
 //
 // Some derivatives come wrong out of Slang 2026.12 and 2026.14.1. The library puts their code right before
 // the driver gets it. Where it cannot, the log has a warning that names the kernel:
@@ -3102,7 +3103,8 @@ typedef struct spy_texture_desc {
 
 // Part of a texture. All zero means the whole texture, as it is.
 typedef struct spy_texture_view_desc {
-    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    spy_format format;     // NONE means the texture's; otherwise a format of as many bits, which may differ
+                           // in _srgb
     uint32_t level, layer; // the first ones
     uint32_t level_count;  // 0 means all from `level` on
     uint32_t
@@ -3284,7 +3286,7 @@ typedef enum spy_reduction {
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
-    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_compare compare; // makes a SamplerComparisonState; NONE makes a SamplerState
     spy_reduction reduction;
     uint32_t max_anisotropy; // 0 and 1: none
     float mip_bias;
@@ -3467,7 +3469,7 @@ typedef struct spy_vertex_attribute {
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
     uint32_t stride_bytes;  // from element to element
-    uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
 // How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
@@ -10054,8 +10056,10 @@ typedef struct spyi_context {
     spyi_text error;           // text of error_code
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
-    struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
-    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
+    struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
+                              // none are
+    struct spyi_store *pack;  // the pack that takes the compiler's place, or that is recorded; NULL means
+                              // that there is no such pack
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -10218,7 +10222,8 @@ SPYI_FN void spyi_store_close(spyi_store *store);
 // A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
 // holds, or, while it is recorded, all that are put into it. NULL when out of memory; the pack is then closed.
 SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
-SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL: it is no pack's, or `store` is NULL
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL if the store is no pack's, or `store`
+                                                                // is NULL
 // Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
 // Returns whether there is a file for the question; it may be damaged.
@@ -11632,7 +11637,7 @@ static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-// Returns why the bytes are no pack of this library; NULL: all of it may be used.
+// Returns why the bytes are no pack of this library, or NULL if they are one and all of it may be used.
 static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
     const uint8_t *bytes = pack->bytes;
     uint32_t numbers[2];
@@ -11798,7 +11803,7 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = !replace; // 1: of another pack, until the writing ends
+    pack->entries[at].offset = !replace; // 1 means that the bytes lie in another pack until the writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;
@@ -13800,7 +13805,7 @@ typedef struct spyi_raster_attribute {
 
 typedef struct spyi_raster_buffer {
     uint32_t stride;       // bytes from element to element
-    uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
 // What a pipeline depends on besides its code. Plain bytes, zeroed before the members are set, so that equal states
@@ -13809,9 +13814,9 @@ typedef struct spyi_raster_state {
     uint8_t topology; // spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
     uint8_t clockwise_is_front, wireframe;
-    uint8_t depth_compare; // spy_compare; NONE: no depth test
+    uint8_t depth_compare; // spy_compare; NONE means that there is no depth test
     uint8_t depth_write;
-    uint8_t depth_format; // spy_format; NONE: no depth target
+    uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
     uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
@@ -13884,7 +13889,8 @@ typedef struct spyi_draw_work {
     uint32_t count, first;                   // indices, or vertices
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // count or instance_count 0: only clears
-    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0: as above.
+    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
+    // that the counts above are used.
     spyi_draw_buffer indirect;
     uint32_t indirect_count; // draws
     uint32_t stencil_reference;
@@ -15588,7 +15594,7 @@ SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>blits
 
-// Returns the bytes of a channel that blits and clears know how to read and write; 0: they do not.
+// Returns the bytes of a channel that blits and clears can read and write, or 0 if they cannot.
 static uint32_t spyi_null_channel_bytes(uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     bool bgr = f->name[0] == 'b';
@@ -16861,8 +16867,8 @@ typedef struct spyi_fit {
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
-// Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
-// have the same scalars.
+// Fills *fit for device memory of `element` that feeds a parameter of `type`; returns false if it cannot.
+// Outputs must have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // Like spyi_fit_memory(), for device memory that is only stored to. Slang converts scalars, but no bools.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
@@ -27034,7 +27040,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
-    bool print; // true: print() of the module slangpy_print records; false: it does nothing
+    bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
     // Tensors check their indices and record bad ones at this device address. 0 means that they do not.
     uint64_t bounds_record;
     spy_file_hook files;
@@ -27964,7 +27970,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // 1: the log has said already that spirv-opt is missing
+    spyi_atomic told_optimization; // 1 if the log has said already that spirv-opt is missing
     char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
@@ -28011,7 +28017,7 @@ struct spyi_unit {
     spyi_unit **links;
     size_t link_count;
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
-    spyi_atomic inputs_asked; // 1: inputs and inputs_known are filled and no longer change
+    spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
     bool cuda_kernels_asked;
@@ -39175,8 +39181,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
-    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
-    spyi_entry *own; // NULL: a generated kernel
+    bool named;      // the question names the kernel's text by its hash, because packs do not have the text
+    spyi_entry *own; // NULL for a generated kernel
 } spyi_code_answer;
 
 static void spyi_code_fields(spyi_stream *r, void *answer) {
@@ -39338,7 +39344,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    spyi_declared *declared;  // NULL: found by spy_find_function()
+    spyi_declared *declared;  // NULL if spy_find_function() found the function
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
@@ -44199,7 +44205,7 @@ typedef struct spyi_threads {
                               // used
     uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
     bool shader;              // the function is an entry point with [numthreads] and runs as it is
-    uint8_t stage; // SPYI_STAGE_VERTEX or _FRAGMENT: the function is a shader of a draw; 0: compute
+    uint8_t stage;            // SPYI_STAGE_VERTEX or _FRAGMENT for a shader of a draw, 0 for compute
 } spyi_threads;
 
 // >>bind/describe.h -----------------------------------------------------------------------------------------
@@ -44767,8 +44773,8 @@ static void spyi_pass_mapping(spyi_value *v) {
     if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
 }
 
-// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
-// declarations for arguments; NULL: there are none.
+// Describes a list of arguments, or the fields of value number `parent`. `parent` is -1 for arguments.
+// `function` has declarations for arguments; it is NULL if there are none.
 static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
                                      int64_t parent, int depth, spyi_values *values, spyi_text *error) {
     uint32_t unnamed = 0;
@@ -45800,8 +45806,8 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
 }
 
 // Returns the index of the gradient of a tensor that is given for a DifferentialPair: grad_in for a parameter
-// that is read, grad_out for one that is written, or the only one that it has. 0: there is none, or an inout
-// parameter would need both.
+// that is read, grad_out for one that is written, or the only one that it has. Returns 0 if there is none, or
+// if an inout parameter would need both.
 static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
     uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
     uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
@@ -50069,7 +50075,7 @@ typedef struct spyi_memory_access {
     uint32_t number;
     bool whole;
     bool reads, writes;
-    // The kernel gets a texture or sampler, the value with this number; NULL: memory.
+    // The kernel gets a texture or sampler, the value with this number; NULL means that it gets memory.
     const spyi_kind_resource *resource;
 } spyi_memory_access;
 
@@ -52268,7 +52274,8 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
 
 SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
-    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the number of values, or 0 if
+                                                          // `sizes` is NULL
     spyi_signature_fields(r, &b->signature);
     spyi_stream_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;
@@ -52929,7 +52936,8 @@ typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
     spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
-    spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
+    spyi_again_step *steps;      // step_count dispatches; NULL means one dispatch with the launch's block and
+                                 // groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
     // tensors that they are of. NULL means that the launch cannot be repeated that way.

@@ -975,7 +975,7 @@ static const char *const spyi_text_blit[] = {
     "        }",
     "        for (k = 0; k < 8; k++) {",
     "            float weight = (k & 1 ? u : 1.0f - u) * (k & 2 ? v : 1.0f - v) * (k & 4 ? w : 1.0f - w);",
-    "            if (weight == 0.0f) continue; // what is not asked for may be infinite",
+    "            if (weight == 0.0f) continue; // texels of weight 0 are not read, because they may be infinite",
     "            texel = (((unsigned long long)layer * b.from.depth + zs[k >> 2]) * b.from.height + ys[k >> 1 & 1]) * b.from.width + xs[k & 1];",
     "            sum += weight * spy_read(&b.from, texel, c);",
     "        }",
@@ -2704,7 +2704,7 @@ SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// Waits for all work; this wait needs no event.
+// Waits for all work in the stream, without an event.
 static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);

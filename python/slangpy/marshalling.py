@@ -298,7 +298,7 @@ class BoundVariable:
             self.call_dimensionality = self.python.resolve_dimensionality(context, self, self.vector_type)
 
     def finalize_mappings(self, context: BindContext) -> None:
-        """finalize_mappings(context): aligns the argument's dimensions with the last ones of the call, unless map() has said it."""
+        """finalize_mappings(context): aligns the argument's dimensions with the last ones of the call, unless map() has set them."""
         if not self.explicitly_vectorized:
             first = context.call_dimensionality - self.call_dimensionality
             self.vector_mapping = Shape(tuple(range(max(first, 0), max(first, 0) + self.call_dimensionality)))

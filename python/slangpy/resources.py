@@ -176,7 +176,7 @@ class Texture(_Resource):
 
     @property
     def shared_handle(self) -> NativeHandle:
-        """A handle for other APIs: not in this version."""
+        """A handle for other APIs. This version has none and raises an error."""
         return _later("Texture.shared_handle (sharing textures with other APIs)")
 
     @property

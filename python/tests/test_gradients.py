@@ -386,7 +386,7 @@ def test_result_struct_forward(load, device):
     near(many.to_numpy()["b"], [[1, 3], [2, 6]])
 
 
-# >>derivatives of one's own
+# >>derivatives that the user writes
 
 @pytest.mark.parametrize("name, slope", [("custom", lambda x: 7 + 0 * x), ("own", lambda x: 5 + 0 * x),
                                          ("recomputed", lambda x: 3 * x * x), ("through", lambda x: 8 * x + 5)])

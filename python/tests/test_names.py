@@ -44,7 +44,7 @@ def test_dir_of_modules(m):
 
 
 def test_dir_of_types(m):
-    """Methods, nested types and constants. (Features M3, I1.)"""
+    """dir() of a type lists its methods, nested types and constants. (Features M3, I1.)"""
     own = set(dir(m.Circle)) - set(dir(spy.Struct))
     assert own == {"area", "one", "grow", "Inner", "SIDES"}
     for name in own:

@@ -747,7 +747,7 @@ def test_use_after_close(module):
 
 
 def test_shown_with_values(device):
-    """The last line of a notebook's cell shows values, as print() does; elsewhere a repr asks nothing of the GPU. (Features B11, W9.)"""
+    """The last line of a notebook's cell shows values, as print() does; elsewhere a repr does not use the GPU. (Features B11, W9.)"""
     t = spy.Tensor.from_numpy(device, np.float32([[1.5, 2], [3, 4]]))
     assert "1.5" in t._repr_html_() and t._repr_html_() == "<pre>{}</pre>".format(t)
     shown = []

@@ -384,10 +384,11 @@
 // spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
 // element with the largest error.
 //
-// Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
-// then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
-// their last bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode
-// makes backward calls with further options, in command lists too; spy_explain_call shows the kernel.
+// Sums of halves and floats are made in float, sums of doubles in double. Each thread sums its elements, each
+// group sums its threads in shared memory, and the groups' sums are added by float atomics, or by a second
+// dispatch where the device or the type has no atomics. Their order, and so their last bits, differ from run
+// to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward calls with further
+// options, in command lists too; spy_explain_call shows the kernel.
 //
 // Some derivatives come wrong out of Slang 2026.12 and 2026.14.1. The library puts their code right before
 // the driver gets it. Where it cannot, the log has a warning that names the kernel:

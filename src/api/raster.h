@@ -110,7 +110,7 @@ typedef struct spy_vertex_attribute {
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
     uint32_t stride_bytes;  // from element to element
-    uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
 // How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and

@@ -143,7 +143,8 @@ typedef struct spy_texture_desc {
 
 // Part of a texture. All zero means the whole texture, as it is.
 typedef struct spy_texture_view_desc {
-    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    spy_format format;     // NONE means the texture's; otherwise a format of as many bits, which may differ
+                           // in _srgb
     uint32_t level, layer; // the first ones
     uint32_t level_count;  // 0 means all from `level` on
     uint32_t
@@ -325,7 +326,7 @@ typedef enum spy_reduction {
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
-    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_compare compare; // makes a SamplerComparisonState; NONE makes a SamplerState
     spy_reduction reduction;
     uint32_t max_anisotropy; // 0 and 1: none
     float mip_bias;

@@ -32,7 +32,7 @@ typedef struct spyi_raster_attribute {
 
 typedef struct spyi_raster_buffer {
     uint32_t stride;       // bytes from element to element
-    uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
 // What a pipeline depends on besides its code. Plain bytes, zeroed before the members are set, so that equal states
@@ -41,9 +41,9 @@ typedef struct spyi_raster_state {
     uint8_t topology; // spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
     uint8_t clockwise_is_front, wireframe;
-    uint8_t depth_compare; // spy_compare; NONE: no depth test
+    uint8_t depth_compare; // spy_compare; NONE means that there is no depth test
     uint8_t depth_write;
-    uint8_t depth_format; // spy_format; NONE: no depth target
+    uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
     uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
@@ -116,7 +116,8 @@ typedef struct spyi_draw_work {
     uint32_t count, first;                   // indices, or vertices
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // count or instance_count 0: only clears
-    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0: as above.
+    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
+    // that the counts above are used.
     spyi_draw_buffer indirect;
     uint32_t indirect_count; // draws
     uint32_t stencil_reference;

@@ -314,8 +314,10 @@ typedef struct spyi_context {
     spyi_text error;           // text of error_code
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
-    struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
-    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
+    struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
+                              // none are
+    struct spyi_store *pack;  // the pack that takes the compiler's place, or that is recorded; NULL means
+                              // that there is no such pack
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);

@@ -228,8 +228,8 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
 }
 
 // Returns the index of the gradient of a tensor that is given for a DifferentialPair: grad_in for a parameter
-// that is read, grad_out for one that is written, or the only one that it has. 0: there is none, or an inout
-// parameter would need both.
+// that is read, grad_out for one that is written, or the only one that it has. Returns 0 if there is none, or
+// if an inout parameter would need both.
 static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
     uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
     uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];

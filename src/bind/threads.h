@@ -12,7 +12,7 @@ typedef struct spyi_threads {
                               // used
     uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
     bool shader;              // the function is an entry point with [numthreads] and runs as it is
-    uint8_t stage; // SPYI_STAGE_VERTEX or _FRAGMENT: the function is a shader of a draw; 0: compute
+    uint8_t stage;            // SPYI_STAGE_VERTEX or _FRAGMENT for a shader of a draw, 0 for compute
 } spyi_threads;
 
 #endif // SPYI_THREADS_H

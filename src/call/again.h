@@ -48,7 +48,8 @@ typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
     spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
-    spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
+    spyi_again_step *steps;      // step_count dispatches; NULL means one dispatch with the launch's block and
+                                 // groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
     // tensors that they are of. NULL means that the launch cannot be repeated that way.

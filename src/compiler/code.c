@@ -281,8 +281,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
-    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
-    spyi_entry *own; // NULL: a generated kernel
+    bool named;      // the question names the kernel's text by its hash, because packs do not have the text
+    spyi_entry *own; // NULL for a generated kernel
 } spyi_code_answer;
 
 static void spyi_code_fields(spyi_stream *r, void *answer) {

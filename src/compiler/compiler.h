@@ -34,7 +34,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
-    bool print; // true: print() of the module slangpy_print records; false: it does nothing
+    bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
     // Tensors check their indices and record bad ones at this device address. 0 means that they do not.
     uint64_t bounds_record;
     spy_file_hook files;

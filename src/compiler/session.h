@@ -71,7 +71,7 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // 1: the log has said already that spirv-opt is missing
+    spyi_atomic told_optimization; // 1 if the log has said already that spirv-opt is missing
     char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
@@ -118,7 +118,7 @@ struct spyi_unit {
     spyi_unit **links;
     size_t link_count;
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
-    spyi_atomic inputs_asked; // 1: inputs and inputs_known are filled and no longer change
+    spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
     bool cuda_kernels_asked;

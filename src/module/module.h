@@ -63,7 +63,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    spyi_declared *declared;  // NULL: found by spy_find_function()
+    spyi_declared *declared;  // NULL if spy_find_function() found the function
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set

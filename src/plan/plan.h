@@ -36,7 +36,7 @@ typedef struct spyi_memory_access {
     uint32_t number;
     bool whole;
     bool reads, writes;
-    // The kernel gets a texture or sampler, the value with this number; NULL: memory.
+    // The kernel gets a texture or sampler, the value with this number; NULL means that it gets memory.
     const spyi_kind_resource *resource;
 } spyi_memory_access;
 

@@ -161,7 +161,8 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
 
 SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
-    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the number of values, or 0 if
+                                                          // `sizes` is NULL
     spyi_signature_fields(r, &b->signature);
     spyi_stream_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;

@@ -284,7 +284,7 @@ typedef struct spyi_vk_run {
 typedef struct spyi_vk_shape {
     VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
-    uint32_t handles;   // 1: set SPYI_HANDLE_SET is the table of handles; else 0
+    uint32_t handles;   // 1 if set SPYI_HANDLE_SET is the table of handles, otherwise 0
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
@@ -491,7 +491,7 @@ SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
-// Returns the format of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+// Returns the format of a typed buffer's elements, or VK_FORMAT_UNDEFINED if there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                 spyi_text *error);
@@ -585,7 +585,7 @@ SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool store
 SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                           spyi_text *error);
 SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED: Vulkan has none
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED if Vulkan has no such format
 // Returns the layout of an image's part in this use; `format` is a spy_format.
 SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
 SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);

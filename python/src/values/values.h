@@ -18,7 +18,7 @@ typedef struct spyp_host_array {
     Py_buffer *view;  // the buffer that the array exports, if it does
     PyObject *object; // the object that gives an array's fields by name, if it has structs; borrowed
     // The next members describe the array's own elements if `data` is a copy of them that can be copied back.
-    void *place;                   // first element; NULL: `data` is no such copy
+    void *place;                   // first element, or NULL if `data` is no such copy
     size_t item;                   // bytes of an element
     int64_t strides[SPY_MAX_RANK]; // bytes from one element to the next, by dimension
     bool swapped;                  // their byte order is not the native one

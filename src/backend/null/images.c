@@ -446,7 +446,7 @@ SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>blits
 
-// Returns the bytes of a channel that blits and clears know how to read and write; 0: they do not.
+// Returns the bytes of a channel that blits and clears can read and write, or 0 if they cannot.
 static uint32_t spyi_null_channel_bytes(uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     bool bgr = f->name[0] == 'b';
