@@ -2666,7 +2666,7 @@ typedef struct spy_gradcheck_info {
     uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
     bool float64;             // some were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
-    int64_t element;          // the number of its scalar, row-major
+    int64_t element;          // index of the number among the argument's scalars, in row-major order
     double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 
@@ -5774,6 +5774,7 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    tensor._grad._offset = tensor._grad._offset + by;",
     "    return tensor;",
     "}",
+    "",
     "",
     "",
     "struct RWDiffTensor<Element : IDifferentiable, let Rank : int>",
@@ -13882,7 +13883,8 @@ typedef struct spyi_draw_work {
     int32_t scissor[4]; // x, y, width, height
     spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
     uint32_t buffer_count;
-    // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
+    // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
+    // that vertices are drawn in their order.
     spyi_draw_buffer indices;
     uint64_t indices_size; // bytes from indices.offset on
     bool short_indices;
@@ -14597,7 +14599,7 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // Of dispatches and draws:
-    const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
+    const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
     uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
@@ -17068,7 +17070,8 @@ SPYI_FN void spyi_pool_release_held(spy_device *device);
 SPYI_FN void spyi_pool_trim(spy_device *device);
 // Frees the pool; all blocks must have been given back.
 SPYI_FN void spyi_pool_destroy(spy_device *device);
-// Returns the one storage of the imported chunk's handle; NULL when out of memory.
+// Returns the storage of the imported chunk's handle; equal handles share one storage. NULL when out of
+// memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 // >>data/texture.h ------------------------------------------------------------------------------------------
@@ -17444,7 +17447,7 @@ struct spy_device {
     spy_texture *textures;     // list of the living textures (texture.h)
     spy_sampler *samplers;     // list of the living samplers
     struct spyi_sampler_object *sampler_objects;
-    struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
+    struct spyi_texture_image *waiting_images; // pipelines without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
     struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
@@ -17485,12 +17488,11 @@ struct spy_device {
     struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
-    struct spy_prepared *prepared;             // pipelines without references whose work may not have
-                                               // finished
+    struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
-    struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
-    void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // fuse/
     const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
@@ -17580,8 +17582,8 @@ SPYI_FN uint64_t spyi_print_address(const spy_device *device);
 // Returns a printing kernel's use of the buffer. It is a read, so that such kernels may run side by side:
 // atomics reserve their records.
 SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// flush waits for all kernels that print and hands their messages to the log, if there is one; deliver does
-// so only if they have finished already.
+// spyi_print_flush() waits for all kernels that print, and hands their messages to the log, if there is one.
+// spyi_print_deliver() does so only if these kernels have finished already.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
 
@@ -23720,8 +23722,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Returns whether elements of `grad` can be a gradient of elements of `type`. Of structs only that both are
-// structs is checked here; a call checks the types.
+// Returns whether elements of `grad` can be a gradient of elements of `type`. Of two structs the fields are
+// not compared here; a call checks their types.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)
@@ -29059,7 +29061,7 @@ struct spyi_sl_worker {
     bool started, ending, ended;
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks
-    bool threw;                 // libslang threw: the thread never returns
+    bool threw;                 // libslang has thrown an exception, so that the thread never returns
     void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
     uint32_t ask_failed;   // number of allocations that failed in `ask`
@@ -40978,12 +40980,13 @@ typedef struct spyi_leaf {
                    // checked
     spyi_role role;
     uint32_t value_leaf; // for a gradient: index of its value's leaf
-    uint32_t grads[2];   // for a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients,
-                         // SPYI_WHOLE_STORES if its stores have
-    uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
-    bool exact;          // a texture with gradients: the kernel adds to its exact sums
-    bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
-    spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
+    uint32_t grads
+        [2]; // leaves of its gradients: the one read, and the one added to or written; 0 if there is none
+    uint8_t
+        whole_grads; // whole tensors: SPYI_WHOLE_LOADS if loads have gradients, SPYI_WHOLE_STORES if stores do
+    bool exact;      // a texture with gradients: the kernel adds to its exact sums
+    bool paired;     // whole tensors: spy_arg_diff_pair() gave the gradient
+    spy_call_mode mode;            // whole tensors with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
     const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
 } spyi_leaf;
@@ -54022,8 +54025,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         at->first = (at->offset - at->begin) / at->memory_size;
         bool seeds =
             b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-            values->items[b->leaves[leaf->value_leaf].value].tensor; // the output's tensor, which has
-                                                                     // as many elements
+            values->items[b->leaves[leaf->value_leaf].value].tensor; // as many elements as its output
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
@@ -55465,7 +55467,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
-    while (plan->launches[g] && // NULL after the last launch, and in a redirect of sizes
+    while (plan->launches[g] && // `launches` ends with NULL, and has only NULLs in a plan that redirects
+                                // sizes
            !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
@@ -56422,7 +56425,8 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", writes ");
     spyi_bytes_text(traffic->writes, out);
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
-    bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
+    bool reduces = fused && fused->total == plan->function; // a call that is backward only inside, for a
+                                                            // reduction
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
         spyi_text_add(
             out, ", nothing was stored for it: what it needs of the function's values it computes again");
@@ -61003,8 +61007,8 @@ SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
 
 // >>list/list.c ---------------------------------------------------------------------------------------------
 
-// Command lists: the object, and its submission, which repeats what was recorded without a look at arguments,
-// shapes or plans. list_record.c has what can be recorded.
+// Command lists: the object, and its submission, which repeats the recorded work without looking at
+// arguments, shapes or plans. list_record.c has the recording functions.
 
 // >>the object
 

@@ -571,7 +571,7 @@ typedef struct spyi_vk_semaphores {
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
-    bool images;     // textures and samplers
+    bool images;     // the bindings are textures or samplers
     VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
                      // not typed
 } spyi_vk_run;

@@ -583,8 +583,8 @@ class _Core:
         return _type_named(given)
 
     def build(self, given, types, values):
-        """Traces the function. `given` are the names of its inputs; `types`: their types, as far as they are known; `values`: arguments, to
-        find the device by. Returns (Function, form, names of inputs without a type)."""
+        """Traces the function. `given` are the names of its inputs; `types` are their types, as far as they are known. `values` are
+        arguments, by which the device is found. Returns (Function, form, names of inputs without a type)."""
         modules = ([self.module] if self.module is not None else []) + _modules_of(self.fn)
         told = [*self.types.values(), *(p.annotation for p in self.signature.parameters.values())]
         modules += [given.module for given in told if isinstance(given, _slangpy.Struct)]

@@ -178,7 +178,7 @@ def test_result_array_decides_the_shape(m):
 
 
 def test_result_of_wrong_shape(device, m):
-    """An output that others would stretch, or of other sizes, is an error. (Feature R2.)"""
+    """An output whose shape differs from the call's is an error, also if broadcasting could stretch it. (Feature R2.)"""
     for wrong in (spy.Tensor.zeros(device, (4,)), np.zeros(4, np.float32), spy.Tensor.zeros(device, (1,))):
         with pytest.raises(ValueError, match="_result"):
             m.add(rand(5), 1, _result=wrong)

@@ -555,7 +555,8 @@ raises(spy.Error, "closed", m.add, Fast((8,)), 1.0)
 
 
 def test_many(arrays):
-    """10,000 calls with new objects, and with more places than are remembered, leave memory as it was; threads may mix them. (Feature T1.)"""
+    """10,000 calls with new objects, at more addresses than the cache of arrays remembers, do not grow the process's memory, and threads may
+    make such calls at the same time. (Feature T1.)"""
     arrays("""
 import resource, threading
 a, b, out = Fast((8,)), Fast((8,), at=64), Fast((8,), at=512)

@@ -170,7 +170,7 @@ def formulas(load):
     for i, (slang, _, n) in enumerate(FORMULAS):
         for dtype in ("float", "double"):
             if dtype == "double" and any(f in slang for f in ("sin", "cos", "exp", "log", "pow", "tan")):
-                continue  # SPIR-V has these for float alone
+                continue  # SPIR-V has these functions only for float
             parameters = ", ".join(f"{dtype} {name}" for name in "abc"[:n])
             text += f"[Differentiable] {dtype} f{i}_{dtype}({parameters}) {{ return {slang}; }}\n"
     return load(text)

@@ -268,7 +268,7 @@ PRINTS = "import print;\nvoid say(int i) { print(\"i = {}, x = {:.2f}\", i, floa
 
 
 def test_gpu_print(default):
-    """flush_print goes to the log, flush_print_to_string gives it; each message once. (Feature W4.)"""
+    """flush_print() sends printed messages to the log and flush_print_to_string() returns them; each message comes once. (Feature W4.)"""
     with spy.create_device(enable_print=True) as d:
         m = spy.Module.load_from_source(d, "m", PRINTS)
         m.say(np.arange(3, dtype=np.int32))

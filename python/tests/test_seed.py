@@ -242,34 +242,34 @@ def functions(load):
 
 
 def test_function_object_call(functions):
-    """'Function Objects': call(args...)."""
+    """Chapter 'Function Objects' of the proposal: call(args...)."""
     assert functions.f.call(2.5) == 2.5
 
 
 def test_function_object_constants(functions):
-    """'Function Objects': constants(dict)."""
+    """Chapter 'Function Objects' of the proposal: constants(dict)."""
     assert functions.f.constants({"SCALE": 4.0})(2.5) == 10
 
 
 def test_function_object_set(functions):
-    """'Function Objects': set()."""
+    """Chapter 'Function Objects' of the proposal: set()."""
     assert functions.g.set({"gain": 3.0})(2) == 6 and functions.g.set(gain=5)(2) == 10
 
 
 def test_function_object_map(functions):
-    """'Function Objects': map()."""
+    """Chapter 'Function Objects' of the proposal: map()."""
     r = functions.add.map((0,), (1,))(np.arange(2.0), np.arange(3.0), _result="numpy")
     assert np.array_equal(r, [[0, 1, 2], [1, 2, 3]])
 
 
 def test_function_object_return_type(functions):
-    """'Function Objects': return_type()."""
+    """Chapter 'Function Objects' of the proposal: return_type()."""
     assert isinstance(functions.f.return_type("numpy")(np.arange(3.0)), np.ndarray)
     assert type(functions.f.return_type(spy.NDBuffer)(np.arange(3.0))) is spy.NDBuffer
 
 
 def test_function_object_append_to(functions):
-    """'Function Objects': append_to(args...), by a command encoder."""
+    """Chapter 'Function Objects' of the proposal: append_to(args...), by a command encoder."""
     d = functions.device
     if not hasattr(d, "create_command_encoder"):
         pytest.skip("this build has no command encoders")

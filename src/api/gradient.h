@@ -93,7 +93,7 @@ typedef struct spy_gradcheck_info {
     uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
     bool float64;             // some were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
-    int64_t element;          // the number of its scalar, row-major
+    int64_t element;          // index of the number among the argument's scalars, in row-major order
     double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 

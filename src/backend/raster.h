@@ -109,7 +109,8 @@ typedef struct spyi_draw_work {
     int32_t scissor[4]; // x, y, width, height
     spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
     uint32_t buffer_count;
-    // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
+    // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
+    // that vertices are drawn in their order.
     spyi_draw_buffer indices;
     uint64_t indices_size; // bytes from indices.offset on
     bool short_indices;

@@ -39,7 +39,7 @@ struct spyi_sl_worker {
     bool started, ending, ended;
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks
-    bool threw;                 // libslang threw: the thread never returns
+    bool threw;                 // libslang has thrown an exception, so that the thread never returns
     void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
     uint32_t ask_failed;   // number of allocations that failed in `ask`

@@ -1,4 +1,4 @@
-// The D3D12 backend, not built yet: a table whose every way in says so.
+// The D3D12 backend, which is not built yet: the functions that would make a device report that.
 #include "api/d3d12.h"
 #include "backend/backend.h"
 

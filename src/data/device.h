@@ -56,7 +56,7 @@ struct spy_device {
     spy_texture *textures;     // list of the living textures (texture.h)
     spy_sampler *samplers;     // list of the living samplers
     struct spyi_sampler_object *sampler_objects;
-    struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
+    struct spyi_texture_image *waiting_images; // pipelines without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
     struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
@@ -97,12 +97,11 @@ struct spy_device {
     struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
-    struct spy_prepared *prepared;             // pipelines without references whose work may not have
-                                               // finished
+    struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
-    struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
-    void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // fuse/
     const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/

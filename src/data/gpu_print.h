@@ -25,8 +25,8 @@ SPYI_FN uint64_t spyi_print_address(const spy_device *device);
 // Returns a printing kernel's use of the buffer. It is a read, so that such kernels may run side by side:
 // atomics reserve their records.
 SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// flush waits for all kernels that print and hands their messages to the log, if there is one; deliver does
-// so only if they have finished already.
+// spyi_print_flush() waits for all kernels that print, and hands their messages to the log, if there is one.
+// spyi_print_deliver() does so only if these kernels have finished already.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
 

@@ -27,8 +27,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Returns whether elements of `grad` can be a gradient of elements of `type`. Of structs only that both are
-// structs is checked here; a call checks the types.
+// Returns whether elements of `grad` can be a gradient of elements of `type`. Of two structs the fields are
+// not compared here; a call checks their types.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)

@@ -1,5 +1,5 @@
-// Command lists: the object, and its submission, which repeats what was recorded without a look at arguments,
-// shapes or plans. list_record.c has what can be recorded.
+// Command lists: the object, and its submission, which repeats the recorded work without looking at
+// arguments, shapes or plans. list_record.c has the recording functions.
 #include "list/list.h"
 
 // >>the object

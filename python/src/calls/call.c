@@ -533,8 +533,8 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 
 typedef struct spyp_threads {
     spy_uint3 count;
-    spy_tensor *groups; // groups of 32 threads, unless the chain sets another size
-    bool small;         // groups of 32 threads, if the chain says nothing else
+    spy_tensor *groups; // numbers of groups in GPU memory, or NULL
+    bool small;         // groups of 32 threads, unless the chain sets another size
 } spyp_threads;
 
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {

@@ -464,7 +464,8 @@ static int spyp_types_cost(spyp_module *m, const spy_decl *f, PyObject *types, P
     return at == n ? all : -1;
 }
 
-// Returns a generic function with the arguments that follow from the types of a call's arguments, or None. Takes over the reference.
+// Returns a generic function with the arguments that follow from the types of a call's arguments, or None. Takes over
+// the reference to `function`.
 static PyObject *spyp_function_with_types(PyObject *function, PyObject *types) {
     spyp_reflection *f = (spyp_reflection *)function;
     if (!f || function == Py_None || spyp_decl_generics(f->decl) == 0) return function;

@@ -259,7 +259,7 @@ static PyObject *spyp_texture_read(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _texture_copy(to, to_region, from, from_region, encoder=None)
+// _texture_copy(to, to_region, from, from_region, encoder=None): copies texels between textures.
 static PyObject *spyp_texture_copy(PyObject *self, PyObject *args) {
     PyObject *to, *to_tuple, *from, *from_tuple, *encoder = NULL;
     spy_texture_region to_region, from_region;

@@ -68,7 +68,7 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // Of dispatches and draws:
-    const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
+    const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
     uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
