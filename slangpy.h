@@ -253,9 +253,9 @@
 // structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
-// and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
-// texels' type is run over, as an array (height, width), (depth, height, width) or (layer, height, width); as
-// an output it is written.
+// and texels, and a SamplerState takes spy_arg_sampler. A texture for a parameter of its texels' type is run
+// over, as an array (height, width), (depth, height, width) or (layer, height, width); as an output it is
+// written.
 //
 // Results of an interface type cannot be passed yet. Structs may be nested 16 deep. A call has at most 64
 // leaves: a leaf is an argument, or a field of a struct that is given by fields.
@@ -13250,7 +13250,7 @@ typedef struct spyi_kernel_desc {
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
-    spyi_profile profile;       // what the device's kernels are made for
+    spyi_profile profile;       // the profile that the device's kernels are compiled for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes
@@ -17995,7 +17995,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
-    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) { // in a struct it is 8 bytes
+    // a pointer or handle in a struct takes 8 bytes
+    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) {
         t.scalar = SPY_DTYPE_UINT64;
         t.host_size = t.host_align = t.device_size = t.device_align = 8;
         // In SPIR-V a handle is a uint2.
@@ -18565,11 +18566,11 @@ spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, sp
 
 // Says how element types in memory feed parameter types, and what the conversions of scalars cost.
 //
-// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other
-// sign, 3 int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9
-// needs a check of each value or converts a stored result, 20 a number for all components of a vector.
-// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
-// but for the same width with another sign, which keeps the bits as C does.
+// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3
+// int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9 needs a check of
+// each value or converts a stored result, 20 a number for all components of a vector. The order follows Slang's own
+// overload resolution; lossy conversions of device memory are refused, but for the same width with another sign, which
+// keeps the bits as C does.
 
 #define SPYI_NO_FIT UINT32_MAX
 
@@ -23342,7 +23343,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // no element offset beyond this is inside
+    int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     // No stride may be longer, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;
@@ -28846,6 +28847,16 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
 // The opened library: a mutable global like the worker (worker.c), and guarded by the global lock as well.
 static spyi_sl_library spyi_sl_the_library;
 
+// The functions of the library by name. A table makes less code than a call for each function.
+typedef struct spyi_sl_symbol {
+    const char *name;
+    size_t offset; // offset of the function's member in spyi_sl_library
+} spyi_sl_symbol;
+
+#define SPYI_SL_SYMBOL(result, name, arguments) { #name, offsetof(spyi_sl_library, name) },
+static const spyi_sl_symbol spyi_sl_symbols[] = { SPYI_SL_FUNCTIONS(SPYI_SL_SYMBOL) };
+#undef SPYI_SL_SYMBOL
+
 // Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
 // it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
@@ -28857,13 +28868,11 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     spyi_sl_library found;
     memset(&found, 0, sizeof found);
     const char *missing = NULL;
-    void *symbol = NULL;
-#define SPYI_SL_LOAD(result, name, arguments)                                                                \
-    symbol = spyi_library_symbol(handle, #name);                                                             \
-    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                 \
-    else if (!missing) missing = #name;
-    SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
-#undef SPYI_SL_LOAD
+    for (size_t i = 0; i < sizeof spyi_sl_symbols / sizeof spyi_sl_symbols[0]; i++) {
+        void *symbol = spyi_library_symbol(handle, spyi_sl_symbols[i].name);
+        if (symbol) memcpy((char *)&found + spyi_sl_symbols[i].offset, &symbol, sizeof symbol);
+        else if (!missing) missing = spyi_sl_symbols[i].name;
+    }
     const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
     if (missing) {
         if (version)
@@ -31417,7 +31426,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
         uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+        if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                                 // module's name
             module =
                 spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);
@@ -39069,7 +39079,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t failed = spyi_failed_allocations();
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
-    if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+    if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                             // module's name
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
     spyi_text_free(&adapted);
@@ -50017,7 +50028,8 @@ typedef struct spyi_launch {
     spyi_variant_key key;
     bool plain;                // for a pack's plain variant, which serves all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
-    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t groups[3];        // group counts of the dispatch, in which long rows are folded into two
+                               // dimensions
     uint32_t thread_groups[3]; // groups before folding
     uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;
@@ -56580,7 +56592,7 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    bool takes_result = false; // then the message is that of the argument
+    bool takes_result = false; // with `_result`, the message is about that argument
     for (size_t i = 0; i < args.count; i++)
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
     if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&

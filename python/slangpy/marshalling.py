@@ -765,7 +765,8 @@ def _has_marshall(value: Any) -> bool:
 
 
 def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, Any]) -> list[tuple[_Field, Any]]:
-    """Returns the fields of a dict, each with its value; those of inner dicts in place of these, where they have registered classes."""
+    """Returns the fields of a dict, each with its value; the fields of an inner dict replace the dict where it has a value of a registered
+    class."""
     types = {field.name: field.type for field in struct.fields}
     found: list[tuple[_Field, Any]] = []
     for name, item in value.items():

@@ -356,7 +356,8 @@ def test_structs_and_strips(device, more):
 
 
 def test_fields_without_derivative(device, more):
-    """They are constants; a struct's own gradient, which lacks them, is refused."""
+    """Fields without a derivative, such as integers, are constants. A Differential that lacks such fields is refused as the gradient of a
+    whole struct."""
     weight = tensor(device, [1, 2, 3, 4])
     more.draw.bwds("vertex_mixed", "fragment_main", vertices={"uv": np.full((4, 2), 3.0), "position": SQUARE, "weight": weight}, indices=HALVES,
                    target=ones(device), gain=2.0)

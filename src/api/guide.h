@@ -244,9 +244,9 @@
 // structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
-// and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
-// texels' type is run over, as an array (height, width), (depth, height, width) or (layer, height, width); as
-// an output it is written.
+// and texels, and a SamplerState takes spy_arg_sampler. A texture for a parameter of its texels' type is run
+// over, as an array (height, width), (depth, height, width) or (layer, height, width); as an output it is
+// written.
 //
 // Results of an interface type cannot be passed yet. Structs may be nested 16 deep. A call has at most 64
 // leaves: a leaf is an argument, or a field of a struct that is given by fields.

@@ -107,7 +107,7 @@ typedef struct spyi_kernel_desc {
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
-    spyi_profile profile;       // what the device's kernels are made for
+    spyi_profile profile;       // the profile that the device's kernels are compiled for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes

@@ -167,7 +167,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t failed = spyi_failed_allocations();
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
-    if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+    if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                             // module's name
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
     spyi_text_free(&adapted);

@@ -46,7 +46,8 @@ typedef struct spyi_launch {
     spyi_variant_key key;
     bool plain;                // for a pack's plain variant, which serves all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
-    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t groups[3];        // group counts of the dispatch, in which long rows are folded into two
+                               // dimensions
     uint32_t thread_groups[3]; // groups before folding
     uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;

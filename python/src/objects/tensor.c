@@ -375,7 +375,7 @@ static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
 }
 
 // Widens a range of elements, from *low to *high, by the steps of a shape with these strides. Returns false for an empty
-// shape, and for numbers that no memory has.
+// shape, and for ranges that exceed any memory.
 static bool spyp_view_range(const spy_shape *shape, const spy_shape *strides, int64_t *low, int64_t *high) {
     int64_t step = 1;
     for (uint32_t i = shape->rank; i-- > 0;) {
