@@ -3226,8 +3226,8 @@ SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
-// Record what the functions above do, with their arguments, into a command list, as spy_list_copy() and its like.
-// `data` is copied now. Threads: any.
+// Record what the functions above do, with their arguments, into a command list, like spy_list_copy(). `data` is
+// copied when this is called. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);
@@ -8964,6 +8964,7 @@ static const char *const spyi_slang_mlp_batch[] = {
 // >>slang/mlp.slang -----------------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp[] = {
+    "",
     "",
     "",
     "",
@@ -28256,7 +28257,7 @@ typedef struct spyi_memo {
 // Writes the fields of an answer, or reads them back.
 typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
 
-// Begins a question about the unit; `kind` is the sort of question, `name` a part of it (NULL: none).
+// Begins a question about the unit; `kind` says what is asked; `name` is a part of the question, or NULL.
 SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
 SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
 SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);
@@ -31971,7 +31972,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // As for "Foo<float>", when it is Foo<let N : int>.
+    // Slang gives such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;

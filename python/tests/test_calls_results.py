@@ -47,7 +47,8 @@ def test_result_of_another_number_type(device, m, dtype, count):
 
 
 def test_result_vectors_of_another_number_type(device, load):
-    """Vectors and structs, whole, by trailing dimensions and through strides; bools are not converted. (Feature R2.)"""
+    """Outputs may be tensors of vectors and structs, of their numbers in trailing dimensions, and views with strides; bools are not
+    converted. (Feature R2.)"""
     v = load("float3 v(float x) { return float3(x, 2 * x, 3 * x) + 0.5; } int n(int x) { return x; } float2x2 mat(float x) { return float2x2(x, 1.5, 2.5, x); }\n"
              "bool odd(int x) { return x % 2 != 0; } [Differentiable] float sq(float x) { return x * x; }")
     x = np.arange(5, dtype=np.float32)

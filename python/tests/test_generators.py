@@ -233,7 +233,7 @@ def test_generators_are_inputs_only(load):
 
 
 def test_generators_can_be_used_again(m):
-    """One object in many calls and places. (Feature G1.)"""
+    """One generator object can be used in many calls and for several parameters. (Feature G1.)"""
     g = spy.call_id()
     for shape in ((2, 2), (3, 5)):
         assert np.array_equal(m.i2(g, _result=np.zeros(shape + (2,), np.int32)), ids(shape))

@@ -227,7 +227,8 @@ def test_formulas(formulas, tensor, i, shapes):
 
 @pytest.mark.parametrize("shape", [(3,), (1000,), (65, 129), (2, 3, 4, 5)])
 def test_shared_by_all(m, device, tensor, shape):
-    """What all elements share gets the sum, whatever it is: one element, a number in a pair, a view. (Feature A1.)"""
+    """A value that all elements share gets the sum of their gradients, be it a tensor of one element, a number in a pair or a view.
+    (Feature A1.)"""
     x = rand(*shape)
     expected = x.sum(dtype=np.float64)
     w, pair = tensor([2.0]), spy.diffPair(2.0)

@@ -98,7 +98,7 @@ def test_command_encoder(device, program_of):
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_query_pool(device, program_of, recorded):
-    """GPU times before and after. (Feature K4.)"""
+    """A query pool gets GPU times before and after a kernel. (Feature K4.)"""
     kernel, pool = device.create_compute_kernel(program_of("scale")), device.create_query_pool(count=2)
     data, x, y = floats(device, 16)
     e = device.create_command_encoder() if recorded else None
@@ -190,7 +190,7 @@ def test_no_cuda_stream(device, program_of):
 # >>programs
 
 def test_programs_by_hand(device, folder):
-    """Session, module, entry points, link. (Feature M9.)"""
+    """A program is made step by step: session, module, entry points, link. (Feature M9.)"""
     session = device.create_slang_session()
     module = session.load_module(str(folder / "kernels_under_test"))
     assert isinstance(module, spy.SlangModule) and isinstance(module, spy.Module)
@@ -204,7 +204,7 @@ def test_programs_by_hand(device, folder):
 
 
 def test_specialize(device, folder):
-    """A generic entry with its arguments, by name or as a type. (Feature M9.)"""
+    """A generic entry point is specialised by names or types. (Feature M9.)"""
     module = device.load_module(str(folder / "kernels_under_test.slang"))
     b = device.create_buffer(size=16)
     for type_of, dtype, v in (("float", np.float32, 2.5), (module.int, np.int32, 7)):
@@ -226,7 +226,7 @@ def test_session_options(device, tmp_path):
 
 
 def test_additional_source(device, folder):
-    """Text behind the module's own. (Feature M9.)"""
+    """additional_source is added to a program's module. (Feature M9.)"""
     extra = "[shader(\"compute\")] [numthreads(1, 1, 1)] void more(uniform RWStructuredBuffer<float> y) { y[0] = gain + 1; }"
     program = device.load_program(str(folder / "kernels_under_test"), ["more"], extra)
     y = device.create_buffer(size=4)
@@ -235,7 +235,7 @@ def test_additional_source(device, folder):
 
 
 def test_program_errors(device, folder, program_of):
-    """Missing files, missing entry points, too many of them, wrong types. (Feature M9.)"""
+    """Missing files, missing or too many entry points and wrong types are errors. (Feature M9.)"""
     with pytest.raises(spy.Error, match="no_such_file"):
         device.load_program("no_such_file", ["main"])
     with pytest.raises(spy.SlangCompileError, match="no_such_file"):

@@ -251,7 +251,7 @@ def test_print_generated(device, capfd, tmp_path):
 @pytest.mark.parametrize("variable", ["SLANGPY_DUMP_GENERATED_SHADERS", "SLANGPY_PRINT_GENERATED_SHADERS", "SLANGPY_DUMP_SLANG_INTERMEDIATES"])
 @pytest.mark.parametrize("value", ["1", "0"])
 def test_environment(variable, value, tmp_path):
-    """The environment switches them on from the start. (Feature W3.)"""
+    """An environment variable switches kernel dumps on from the start. (Feature W3.)"""
     code = "import slangpy as spy\nd = spy.create_device()\nprint(spy.Module.load_from_source(d, 'm', 'int f() { return 41; }').f())\nd.close()"
     run = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=TOP, **{variable: value}), cwd=tmp_path,
                          capture_output=True, text=True, timeout=60, check=True)
@@ -315,7 +315,7 @@ def test_gpu_print_overflow(default):
 # >>reports
 
 def test_reports():
-    """Modules and kernels by name, with their times; nothing without being asked. (Feature W6.)"""
+    """Compilation reports list modules and kernels by name with their times; there are none unless they are enabled. (Feature W6.)"""
     with spy.create_device(enable_compilation_reports=True) as d:
         m = spy.Module.load_from_source(d, "reported", ADD)
         start = time.perf_counter()
@@ -406,7 +406,7 @@ def test_profiled_functions():
 
 
 def test_profiler_states():
-    """Started twice, stopped twice; two at once. (Feature W7.)"""
+    """A profiler cannot be started or stopped twice, and two can run at the same time. (Feature W7.)"""
     a, b = spy.Profiler(), spy.Profiler()
     a.start()
     with pytest.raises(RuntimeError, match="started already"):
@@ -421,7 +421,7 @@ def test_profiler_states():
 
 
 def test_profiler_threads():
-    """One zone object used by several threads. (Feature W7.)"""
+    """Several threads can use one zone object. (Feature W7.)"""
     zone, p = spy.profile_zone("shared"), spy.Profiler()
 
     def work():

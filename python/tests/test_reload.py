@@ -149,7 +149,7 @@ def test_function_that_goes(watched):
 
 
 def test_new_signature(watched):
-    """Other parameters after a reload. (Feature M7.)"""
+    """A function may have other parameters after a reload. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     assert m.f(0) == 1
@@ -174,7 +174,7 @@ def test_recorded_work_keeps_its_code(watched):
 
 
 def test_reload_from_text(device):
-    """reload(source) of a module from text. (Feature M7.)"""
+    """reload(source) gives a module from text new text. (Feature M7.)"""
     m = spy.Module.load_from_source(device, "from_text", function(1))
     assert m.f(0) == 1
     m.reload(function(5))

@@ -90,7 +90,7 @@ def number(text, value):
 
 
 def test_entry_points(folder, capsys):
-    """'Calling Slang Entrypoints From Python'."""
+    """Chapter 'Calling Slang Entrypoints From Python' of the proposal."""
     folder("example.slang", EXAMPLE)
     s = run(FIRST)
     expected = s["a"].astype(np.float32) + s["b"].astype(np.float32)
@@ -110,7 +110,7 @@ def test_entry_points_with_stage(folder):
 
 
 def test_functions_directly(folder, capsys):
-    """'Calling Slang Functions Directly From Python'."""
+    """Chapter 'Calling Slang Functions Directly From Python' of the proposal."""
     folder("example.slang", """
 // A simple function that adds two numbers together
 float add(float a, float b)
@@ -142,7 +142,7 @@ print(result)
 
 
 def test_basic_types(folder, device):
-    """'Marshaling of basic types'."""
+    """Chapter 'Marshaling of basic types' of the proposal."""
     folder("test.slang", "void test(int x, float y) { }")
     run("""
 # test.py
@@ -153,7 +153,7 @@ module.test(5, 6.0) # OK, passing a basic scalar types as is.
 
 
 def test_arrays_vectors_matrices(folder, device):
-    """'Marshaling of array, vector and matrix types'; the values arrive."""
+    """Chapter 'Marshaling of array, vector and matrix types' of the proposal."""
     folder("test.slang", """
 float test1(float3 x) { return x.x + 10 * x.y + 100 * x.z; }
 float test2(float3 x[2]) { return x[0].x + 10 * x[0].z + 100 * x[1].z; }
@@ -172,7 +172,7 @@ four = module.test3(numpy.zeros((3, 3))) # OK, passing a numpy array of matching
 
 
 def test_struct(folder, device):
-    """'Marshaling of a struct types', with and without '_type'."""
+    """Chapter 'Marshaling of a struct types' of the proposal, with and without '_type'."""
     folder("test.slang", """
 struct MyType { int x; float y; }
 float test(MyType v) { return float(v.x) * 10 + v.y; }

@@ -124,7 +124,7 @@ def test_a_result_may_be_the_only_thing_with_a_shape(m):
 
 
 def test_a_float_tensor_of_one_more_dimension_takes_vectors(m):
-    """(n, 3) for float3."""
+    """A float3 parameter takes a float tensor of shape (n, 3)."""
     out = Tensor.zeros(m.device, (2, 3), "float")
     m.triple(tensor(m, 1, 2), _result=out)
     assert out.to_numpy().tolist() == [[1, 2, 3], [2, 4, 6]]

@@ -87,7 +87,7 @@ raises(TypeError, "expected a named tuple, dict or tuple for Mesh", m.process, m
 
 
 def test_misuse_teaches(kernels):
-    """Keywords alone, tuples of 3 ints, and a warning for what is never launched. (Feature U1.)"""
+    """Kernels take only keywords and tuples of 3 ints, and one that is never launched gives a warning. (Feature U1.)"""
     kernels("""
 raises(TypeError, "twice: expected keyword arguments alone (input, output), got 2 by position", m.twice, a, b)
 raises(TypeError, "missing arguments: output; unknown arguments: other", m.twice, input=a, other=b)

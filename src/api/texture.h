@@ -266,8 +266,8 @@ SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
-// Record what the functions above do, with their arguments, into a command list, as spy_list_copy() and its like.
-// `data` is copied now. Threads: any.
+// Record what the functions above do, with their arguments, into a command list, like spy_list_copy(). `data` is
+// copied when this is called. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);

@@ -25,7 +25,7 @@ typedef struct spyi_memo {
 // Writes the fields of an answer, or reads them back.
 typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
 
-// Begins a question about the unit; `kind` is the sort of question, `name` a part of it (NULL: none).
+// Begins a question about the unit; `kind` says what is asked; `name` is a part of the question, or NULL.
 SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
 SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
 SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);

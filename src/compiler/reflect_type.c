@@ -8,7 +8,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // As for "Foo<float>", when it is Foo<let N : int>.
+    // Slang gives such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
