@@ -10188,8 +10188,8 @@ SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
 SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
 SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
 SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
-// Gives the name of a kernel's text: a hash of it. Packs have the name in the place of the text: of that many bytes, it
-// is its own name.
+// Gives the name of a kernel's text: a hash of it. Packs store the name instead of the text; a text that is as long as
+// a name is taken as a name.
 #define SPYI_ARCHIVE_NAME_BYTES 16
 SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
 // Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers
@@ -37440,7 +37440,7 @@ static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) 
     c->changed++;
 }
 
-// Writes one instruction of a derivative, unchanged or as an addition. `block`: the number of its block in
+// Writes one instruction of a derivative, unchanged or as an addition. `block` is the number of its block in
 // the code.
 static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
@@ -40917,7 +40917,7 @@ typedef struct spyi_value {
     uint8_t rank;       // rank of tensors, host arrays and custom values
     uint8_t map_count;
     bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
-    bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool one_value;       // spy_map_value(): the call runs over it when no overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
     uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
                           // none
@@ -40994,10 +40994,11 @@ typedef struct spyi_leaf {
     uint32_t value_leaf; // for a gradient: index of its value's leaf
     uint32_t grads
         [2]; // leaves of its gradients: the one read, and the one added to or written; 0 if there is none
-    uint8_t
-        whole_grads; // whole tensors: SPYI_WHOLE_LOADS if loads have gradients, SPYI_WHOLE_STORES if stores do
-    bool exact;      // a texture with gradients: the kernel adds to its exact sums
-    bool paired;     // whole tensors: spy_arg_diff_pair() gave the gradient
+    // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
+    // have.
+    uint8_t whole_grads;
+    bool exact;                    // a texture with gradients: the kernel adds to its exact sums
+    bool paired;                   // whole tensors: spy_arg_diff_pair() gave the gradient
     spy_call_mode mode;            // whole tensors with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
     const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
@@ -64207,7 +64208,7 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->lists) spyi_list_free(device->lists);
     spyi_rasters_free_all(device);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
-    spyi_textures_free_all(device); // before their gradients
+    spyi_textures_free_all(device); // textures are freed before the tensors that are their gradients
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);

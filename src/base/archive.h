@@ -22,8 +22,8 @@ SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
 SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
 SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
 SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
-// Gives the name of a kernel's text: a hash of it. Packs have the name in the place of the text: of that many bytes, it
-// is its own name.
+// Gives the name of a kernel's text: a hash of it. Packs store the name instead of the text; a text that is as long as
+// a name is taken as a name.
 #define SPYI_ARCHIVE_NAME_BYTES 16
 SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
 // Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers

@@ -292,7 +292,7 @@ static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) 
     c->changed++;
 }
 
-// Writes one instruction of a derivative, unchanged or as an addition. `block`: the number of its block in
+// Writes one instruction of a derivative, unchanged or as an addition. `block` is the number of its block in
 // the code.
 static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;

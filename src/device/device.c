@@ -54,7 +54,7 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->lists) spyi_list_free(device->lists);
     spyi_rasters_free_all(device);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
-    spyi_textures_free_all(device); // before their gradients
+    spyi_textures_free_all(device); // textures are freed before the tensors that are their gradients
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);

@@ -47,10 +47,11 @@ typedef struct spyi_leaf {
     uint32_t value_leaf; // for a gradient: index of its value's leaf
     uint32_t grads
         [2]; // leaves of its gradients: the one read, and the one added to or written; 0 if there is none
-    uint8_t
-        whole_grads; // whole tensors: SPYI_WHOLE_LOADS if loads have gradients, SPYI_WHOLE_STORES if stores do
-    bool exact;      // a texture with gradients: the kernel adds to its exact sums
-    bool paired;     // whole tensors: spy_arg_diff_pair() gave the gradient
+    // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
+    // have.
+    uint8_t whole_grads;
+    bool exact;                    // a texture with gradients: the kernel adds to its exact sums
+    bool paired;                   // whole tensors: spy_arg_diff_pair() gave the gradient
     spy_call_mode mode;            // whole tensors with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
     const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL

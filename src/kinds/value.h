@@ -15,7 +15,7 @@ typedef struct spyi_value {
     uint8_t rank;       // rank of tensors, host arrays and custom values
     uint8_t map_count;
     bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
-    bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool one_value;       // spy_map_value(): the call runs over it when no overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
     uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
                           // none
