@@ -21952,9 +21952,8 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
         for (uint32_t i = 0; i < own; i++) {
             if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
             target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
-            if (!target)
-                uses[i].how = use.how; // the texture is an argument too, so that both uses need one
-                                       // layout
+            // The texture is an argument too, so that both uses need one layout.
+            if (!target) uses[i].how = use.how;
         }
         if (!target) uses[count++] = use;
     }
@@ -40992,8 +40991,8 @@ typedef struct spyi_leaf {
                    // checked
     spyi_role role;
     uint32_t value_leaf; // for a gradient: index of its value's leaf
-    uint32_t grads
-        [2]; // leaves of its gradients: the one read, and the one added to or written; 0 if there is none
+    // Leaves of its gradients: the one that is read, and the one that is added to or written; 0 if there is none.
+    uint32_t grads[2];
     // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
     // have.
     uint8_t whole_grads;
@@ -54037,9 +54036,9 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        bool seeds =
-            b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-            values->items[b->leaves[leaf->value_leaf].value].tensor; // as many elements as its output
+        // Seeds that are a tensor have as many elements as their output.
+        bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+                     values->items[b->leaves[leaf->value_leaf].value].tensor;
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);

@@ -51,9 +51,8 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
         for (uint32_t i = 0; i < own; i++) {
             if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
             target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
-            if (!target)
-                uses[i].how = use.how; // the texture is an argument too, so that both uses need one
-                                       // layout
+            // The texture is an argument too, so that both uses need one layout.
+            if (!target) uses[i].how = use.how;
         }
         if (!target) uses[count++] = use;
     }

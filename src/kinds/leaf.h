@@ -45,8 +45,8 @@ typedef struct spyi_leaf {
                    // checked
     spyi_role role;
     uint32_t value_leaf; // for a gradient: index of its value's leaf
-    uint32_t grads
-        [2]; // leaves of its gradients: the one read, and the one added to or written; 0 if there is none
+    // Leaves of its gradients: the one that is read, and the one that is added to or written; 0 if there is none.
+    uint32_t grads[2];
     // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
     // have.
     uint8_t whole_grads;
