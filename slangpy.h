@@ -253,9 +253,9 @@
 // structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
-// and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
-// texels' type is run over, as an array (height, width), (depth, height, width) or (layer, height, width); as
-// an output it is written.
+// and texels, and a SamplerState takes spy_arg_sampler. A texture for a parameter of its texels' type is run
+// over, as an array (height, width), (depth, height, width) or (layer, height, width); as an output it is
+// written.
 //
 // Results of an interface type cannot be passed yet. Structs may be nested 16 deep. A call has at most 64
 // leaves: a leaf is an argument, or a field of a struct that is given by fields.
@@ -393,10 +393,11 @@
 // spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
 // element with the largest error.
 //
-// Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
-// then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
-// their last bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode
-// makes backward calls with further options, in command lists too; spy_explain_call shows the kernel.
+// Sums of halves and floats are made in float, sums of doubles in double. Each thread sums its elements, each
+// group sums its threads in shared memory, and the groups' sums are added by float atomics, or by a second
+// dispatch where the device or the type has no atomics. Their order, and so their last bits, differ from run
+// to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward calls with further
+// options, in command lists too; spy_explain_call shows the kernel.
 //
 // Some derivatives come wrong out of Slang 2026.12 and 2026.14.1. The library puts their code right before
 // the driver gets it. Where it cannot, the log has a warning that names the kernel:
@@ -597,12 +598,12 @@
 // wants b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a
 // kernel may have. Arrays of arrays and of structs with buffers in them are refused.
 //
-// An array without a size, StructuredBuffer<float> b[], takes a struct of as many tensors as there are to be
-// elements, from none to 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which
-// is a tensor of T, whose first element it sees. Arrays without a size are CUDA's alone: as a global, a
-// member of a ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are
-// refused. Another number of elements is another kind of call, but runs the same kernel. The number itself is
-// not known in Slang: give it beside. Indices are not checked. A global T values[] of plain data takes a
+// An array without a size, StructuredBuffer<float> b[], takes a struct with one tensor for each element, at
+// most 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which is a tensor of T,
+// whose first element it sees. Arrays without a size are CUDA's alone: as a global, a member of a
+// ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are refused.
+// Another number of elements is another kind of call, but runs the same kernel. Slang code cannot ask for the
+// number, so pass it as another argument. Indices are not checked. A global T values[] of plain data takes a
 // tensor.
 //
 // Buffers may be the same memory as each other and as element-wise arguments: nothing checks what threads
@@ -772,7 +773,8 @@
 // spy_vk_share_device gives the Vulkan objects of a spy_device for another one. spy_vk_get_command_buffer gives
 // the VkCommandBuffer that the library records into, for a few commands of your own between its work.
 //
-// spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
+// spy_vk_wait_semaphore and spy_vk_signal_semaphore order the library's submissions among those of the
+// engine.
 //
 // Kernels are compiled by spy_prepare before the first frame (20), spy_poll_reload has files compiled in the
 // background while frames go on (4), and spy_trim gives unused memory back. An engine on CUDA brings its
@@ -992,7 +994,7 @@ typedef struct spy_error {
 // The severity of a message. In spy_log it is the threshold: the log receives messages of this severity and
 // above.
 typedef enum spy_log_level {
-    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold: the same as SPY_LOG_LEVEL_WARNING
+    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold, the same as SPY_LOG_LEVEL_WARNING
     SPY_LOG_LEVEL_ERROR,
     SPY_LOG_LEVEL_WARNING,
     SPY_LOG_LEVEL_INFO,
@@ -1006,7 +1008,7 @@ typedef void (*spy_log_func)(spy_log_level level, const char *message, void *use
 
 // The receiver of a device's errors, warnings and other messages.
 typedef struct spy_log {
-    spy_log_func func;   // NULL: messages are dropped
+    spy_log_func func;   // NULL means that messages are dropped
     void *user_data;     // handed to func
     spy_log_level level; // least severe level to report; default: warnings and errors
 } spy_log;
@@ -1020,7 +1022,7 @@ typedef void (*spy_progress_func)(const char *step, bool finished, void *user_da
 
 // The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
-    spy_progress_func func; // NULL: none
+    spy_progress_func func; // NULL means that progress is not reported
     void *user_data;
 } spy_progress;
 
@@ -1033,7 +1035,7 @@ typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
-    spy_blocking_func func; // NULL: none
+    spy_blocking_func func; // NULL means that waits are not reported
     void *user_data;
 } spy_blocking;
 
@@ -1050,7 +1052,7 @@ typedef bool (*spy_interrupt_func)(void *user_data);
 
 // The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
-    spy_interrupt_func func; // NULL: none
+    spy_interrupt_func func; // NULL means that waits cannot be interrupted
     void *user_data;
 } spy_interrupt;
 
@@ -1175,9 +1177,9 @@ typedef struct spy_file_hook {
     // during the call. What `file` points to must stay unchanged until the library, which copies it, calls
     // `close` on the same thread, before the next `open`.
     bool (*open)(const char *path, spy_file *file, void *user_data);
-    void (*close)(spy_file *file, void *user_data); // NULL: nothing is to be freed
-    // Returns a number that differs when the file has changed; 0: the hook has no such file.
-    // spy_poll_reload() asks for it. NULL: changes of the hook's files are not noticed.
+    void (*close)(spy_file *file, void *user_data); // NULL means that nothing is to be freed
+    // Returns a number that differs when the file has changed, or 0 if the hook has no such file.
+    // spy_poll_reload() asks for it. NULL means that changes of the hook's files are not noticed.
     uint64_t (*stamp)(const char *path, void *user_data);
     void *user_data;
 } spy_file_hook;
@@ -1187,24 +1189,25 @@ typedef struct spy_file_hook {
 // device and the module.
 typedef struct spy_reload_hook {
     void (*func)(struct spy_module *module, spy_status status, const char *message,
-                 void *user_data); // NULL: not called
+                 void *user_data); // NULL means that it is not called
     void *user_data;
 } spy_reload_hook;
 
 // Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
-    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
-                                // library creates them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
-                              // choose
-    const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
+    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL means
+                                // that the library creates them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
+                              // adapter_type choose
+    const char *adapter_name; // part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
     spy_blocking blocking;          // called around compilers and waits
     spy_allocator allocator;        // default: malloc
-    const char *slang_library;      // path of libslang-compiler; NULL: searched (see the guide)
+    const char *slang_library;      // path of libslang-compiler; NULL means that it is searched (see the
+                                    // guide)
     const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
@@ -1212,42 +1215,44 @@ typedef struct spy_device_desc {
     spy_file_hook files;        // provides Slang files, before the disk
     spy_reload_hook reload;     // called when a module was reloaded, or its reload failed
     const char *dump_directory; // an existing folder, to which generated kernels are written as NAME.slang
-                                // and NAME.spv; NULL: none
+                                // and NAME.spv; NULL if there is none
     uint32_t max_plans;         // number of compiled calls to keep (0: 1024); the least recently used one is
                                 // dropped
     bool enable_validation;     // use the Vulkan validation layer, when installed; its messages go to the log
     const char *label;          // name in debug tools and messages
-    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false: print() does
-                                // nothing
-    size_t print_buffer_bytes;  // capacity for what is printed between two deliveries; 0: 1 MiB
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
+                                // print() does nothing
+    size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
-    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0: 600;
-    // negative: no limit. The compilation continues in a thread of its own until it ends by itself, and keeps
-    // its memory until then (the Slang compiler about 150 MB; the log says so). After a timeout of the Slang
-    // compiler, the next module or kernel takes about 0.3 s more, to open the compiler again. After a timeout
-    // of the driver's compiler, the next call that needs the same kernel waits for it, or finds it done.
+    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
+    // and a negative number means no limit. The compilation continues in a thread of its own until it ends by
+    // itself, and keeps its memory until then (the Slang compiler about 150 MB; the log says so). After a
+    // timeout of the Slang compiler, the next module or kernel takes about 0.3 s more, to open the compiler
+    // again. After a timeout of the driver's compiler, the next call that needs the same kernel waits for it,
+    // or finds it done.
     double compile_timeout_s;
     bool check_bounds; // for debugging: kernels check the indices of tensors that a function indexes itself;
                        // see chapter 26 of the guide
     bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
                           // need no lock (releases may still come from any thread)
     // A folder of this user's in which compiled code and the compiler's answers are kept, so that a later start of
-    // a program needs neither libslang nor NVRTC for what it has called before. NULL: environment variable
-    // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
+    // a program needs neither libslang nor NVRTC for what it has called before. NULL means the environment
+    // variable SLANGPY_CACHE or, without it, `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
-    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
+    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0 means 1 GiB
     // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
     // found in the pack. Without cache_path it keeps nothing on disk.
-    const char *pack; // the pack's file; NULL: pack_data, or no pack
+    const char *pack; // the pack's file; NULL means pack_data, or no pack
     const void
-        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
-    size_t pack_size_bytes; // its size
+        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
+                    // is none
+    size_t pack_size_bytes; // size of pack_data
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
     // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
-    // serves all devices that are not named, as PTX. NULL: the device's own.
+    // serves all devices that are not named, as PTX. NULL means the device's own.
     const uint32_t *pack_archs;
     size_t pack_arch_count;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -1278,7 +1283,7 @@ SPY_API void spy_release_device(spy_device *device);
 // SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
 
-// A point in the device's order of work. 0: before all work.
+// A point in the device's order of work. 0 means before all work.
 typedef uint64_t spy_submit_id;
 
 // Submits all recorded work to the GPU without waiting. Returns the id of that work; 0 on error. Threads:
@@ -1299,8 +1304,8 @@ SPY_API spy_status spy_add_close_callback(spy_device *device,
 // Returns unused pooled memory to the driver. Waits for the GPU. Threads: any.
 SPY_API spy_status spy_trim(spy_device *device);
 
-// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL: to none.
-// SPY_ERROR_IO when the directory does not exist. Threads: any.
+// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL means
+// that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: what kernels can use on the device.
@@ -1316,7 +1321,7 @@ typedef enum spy_feature {
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
     SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
-    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: spy_texture_handle() and its sisters
+    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
 } spy_feature;
 
 // The properties of a device or an adapter.
@@ -1334,11 +1339,11 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // largest parameter block that is part of the dispatch (push constants)
     uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
-    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
-    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
-                                     // groups take several portions of work each (a persistent kernel) is
-                                     // dispatched with a multiple of this number of groups
-    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
+    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0 means no timestamps
+    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0 if not known. A
+                                     // kernel whose groups take several portions of work each (a persistent
+                                     // kernel) is dispatched with a multiple of this number of groups
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0 if there is none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.
@@ -1408,7 +1413,7 @@ typedef struct spy_function spy_function;
 // A preprocessor macro.
 typedef struct spy_define {
     const char *name;
-    const char *value; // NULL: "1"
+    const char *value; // NULL means "1"
 } spy_define;
 
 // How much Slang optimises SPIR-V before the driver compiles it. Drivers optimise too, so the default is
@@ -1417,7 +1422,7 @@ typedef struct spy_define {
 // corrects their SPIR-V (chapter 9 of the guide), which is not possible after the optimiser. On CUDA, NVRTC
 // always optimises fully; a warning says so.
 typedef enum spy_optimization {
-    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_DEFAULT = 0, // same as NONE
     SPY_OPTIMIZATION_NONE,
     SPY_OPTIMIZATION_LOW,
     SPY_OPTIMIZATION_HIGH,
@@ -1428,7 +1433,7 @@ typedef enum spy_optimization {
 // debug information, which needs Vulkan 1.3 or the extension VK_KHR_shader_non_semantic_info. On CUDA they
 // are NVRTC's -lineinfo and -G, with the lines of the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
-    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_DEFAULT = 0, // same as NONE
     SPY_DEBUG_INFO_NONE,
     SPY_DEBUG_INFO_LINES, // source lines
     SPY_DEBUG_INFO_FULL   // source lines, variables and the source text
@@ -1460,8 +1465,8 @@ typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
                                        // searched for in the include paths
-    const char *source;                // Slang text; NULL: read from path
-    size_t source_size_bytes;          // 0: source ends at its NUL
+    const char *source;                // Slang text; NULL means that the text is read from `path`
+    size_t source_size_bytes;          // 0 means that `source` ends at its NUL
     const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or
@@ -1545,9 +1550,9 @@ typedef struct spy_reload_info {
 // Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// As spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared calls
-// are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check, 2 us
-// for each file without a change, else as loading.
+// Like spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared
+// calls are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check,
+// 2 us for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if
@@ -1594,16 +1599,16 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_ENUM,
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
     SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
-    SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
+    SPY_DECL_KIND_ASSOCIATED_TYPE, // an associated type of an interface
     SPY_DECL_KIND_EXTENSION,       // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
     SPY_DECL_KIND_SUBSCRIPT,       // "operator[]"; its parameters are children
     SPY_DECL_KIND_FUNCTION,        // a global function; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD,          // of a struct, interface, enum or extension; static methods have
-                                   // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_METHOD,          // a function of a struct, interface, enum or extension; static methods
+                                   // have SPY_DECL_FLAG_STATIC
     SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
-    SPY_DECL_KIND_PARAMETER,       // of a function
+    SPY_DECL_KIND_PARAMETER,       // a parameter of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
     SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
     SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
@@ -1644,9 +1649,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;  // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value; // of a FLOAT, in float's precision; for an INT the same number
-    const char *string; // of a STRING
+    int64_t int_value;  // value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
+    double float_value; // value of a FLOAT, in float's precision, or of an INT
+    const char *string; // text of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -1686,8 +1691,8 @@ struct spy_decl {
     const char *path;          // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
                                // "" for unnamed declarations, imports, constraints, extensions (but not
                                // their members) and the root
-    const char *text;          // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
-                               // "Red = 0"
+    const char *text;          // the declaration as in Slang code: "float lerp(float a, float b = 1)",
+                               // "struct Circle", "Red = 0"
     const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
                                // type; the type that a struct, enum, interface or alias declares; NULL
                                // where there is none
@@ -1697,12 +1702,14 @@ struct spy_decl {
     uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;         // of an enum case, a constant, or a default value that is a plain number
-    size_t offset_bytes;        // of a field, in C's layout
-    size_t device_offset_bytes; // of a field, in the device's layout; of a uniform shader parameter, within
-                                // the globals
-    uint32_t binding, space;    // of a shader parameter that is a resource, in this module's own layout
-    spy_stage stage;            // of an entry point
+    spy_constant value;         // value of an enum case, a constant, or a default value that is a plain
+                                // number
+    size_t offset_bytes;        // offset of a field, in C's layout
+    size_t device_offset_bytes; // offset of a field in the device's layout, or of a uniform shader parameter
+                                // within the globals
+    uint32_t binding, space;    // numbers of a shader parameter that is a resource, in this module's own
+                                // layout
+    spy_stage stage;            // stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
     const char *file;           // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
@@ -1737,7 +1744,7 @@ struct spy_type_info {
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
     uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;          // number of an array's elements; 0: unsized, or dependent on a generic
+    int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; else NULL
@@ -1792,7 +1799,7 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
-// Options of a new tensor. All zero: one float with undefined value.
+// Options of a new tensor. All zero means one float with undefined value.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // rank 0 is one element; sizes may be 0
     spy_dtype dtype;          // type of scalar elements; default: float32
@@ -1800,8 +1807,10 @@ typedef struct spy_tensor_desc {
                               // "void": elements are bytes, for buffers and pointers of any type, whose
                               // layout is Slang's scalar layout
     spy_module *module;       // module in which `type` is looked up when it is not built in
-    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL: undefined
-    size_t data_size_bytes;   // bytes of data; 0: as many as the shape needs; else it must be that number
+    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
+                              // undefined
+    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs; else it must be that
+                              // number
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
@@ -1810,7 +1819,8 @@ typedef struct spy_tensor_desc {
                               // float elements only
     spy_tensor *grad_in;      // instead of with_grad: the gradient that calls read (retained), for outputs of
                               // backward calls
-    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL: none
+    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL if there
+                              // is none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
@@ -1886,7 +1896,7 @@ typedef struct spy_view_desc {
     spy_shape shape;
     spy_shape strides;        // in elements of the view's type; rank 0: row-major
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
-    const char *type;         // Slang element type of the view; NULL: that of the tensor
+    const char *type;         // Slang element type of the view; NULL means that of the tensor
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
@@ -1909,7 +1919,7 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 
 // The kind of an item in an index list.
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_DEFAULT = 0, // as AT, so that an all-zero item is index 0
+    SPY_INDEX_KIND_DEFAULT = 0, // same as AT, so that an all-zero item is index 0
     SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
     SPY_INDEX_KIND_RANGE,       // start:stop:step
     SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
@@ -2055,7 +2065,7 @@ SPY_API void spy_release_cursor(spy_cursor cursor);
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
-    int64_t length;          // number of parts for spy_cursor_at(); 0: no parts
+    int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
     size_t scalar_count;     // number of scalars: `count` of read and write
     size_t size_bytes;       // in C's layout
 } spy_cursor_info;
@@ -2120,13 +2130,15 @@ typedef enum spy_direction {
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
 // that begin with '_' are private; their contents may change from release to release.
 struct spy_arg {
-    const char *name;          // parameter's or field's name; NULL: by position
+    const char *name;          // parameter's or field's name; NULL means that the argument is given by
+                               // position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0 means that no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL means that the library
+                               // chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -2266,13 +2278,13 @@ SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 // and the value has at most SPY_RESULT_BYTES bytes; otherwise it holds a new tensor of the call's shape,
 // which the caller releases.
 typedef struct spy_result {
-    spy_tensor *tensor;     // NULL: the value is in data
+    spy_tensor *tensor;     // NULL means that the value is in data
     const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
-                            // as the device; NULL: the function returns nothing
+                            // as the device; NULL means that the function returns nothing
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
     uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
                             // other types 0
-    size_t size_bytes;      // bytes of the value in `data`; 0: no value
+    size_t size_bytes;      // bytes of the value in `data`; 0 means no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
@@ -2348,12 +2360,12 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // call the function itself
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // like spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF // like spy_call_forward_diff()
 } spy_call_mode;
 
-// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero: the
-// call is made as by spy_call().
+// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero means
+// that the call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
     spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
@@ -2362,31 +2374,33 @@ typedef struct spy_call_options {
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
     void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
-                                                                  // globals; NULL: none
+                                                                  // globals; NULL if there is none
     void *write_user_data;
     const char *const *conformances; // "Circle : IShape": types that values of an interface type may have at
                                      // run time
     size_t conformance_count;
-    uint32_t thread_group_size[3];   // threads of a group in x, y and z; x runs along the call's last
-                                     // dimension. 0: chosen (y, z: 1). When set, each element has a thread of
-                                     // its own; threads beyond the call's end return at once, so kernels with
-                                     // barriers need call sizes that are multiples of the group's
+    // threads of a group in x, y and z; x runs along the call's last dimension. 0 means that the library
+    // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
+    // return at once, so kernels with barriers need call sizes that are multiples of the group's
+    uint32_t thread_group_size[3];
     spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
                                      // no groups
     spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
                                      // used
-    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL: run it now
+    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
+                                        // runs now
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
-                                     // spy_device_info.max_shared_bytes with its groupshared variables.
-                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
+                                     // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
+                                     // text in the module reaches it: see chapter 18 of the guide. 0 if there
+                                     // is none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
-// As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
-// the sizes of thread_count, the values of globals, and append_to.
+// Like spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except
+// for the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.
@@ -2439,14 +2453,14 @@ typedef struct spy_uint3 {
 SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
                                 const spy_call_options *options);
 
-// As spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups` is
-// a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and z.
-// Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
+// Like spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups`
+// is a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and
+// z. Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
 // plain functions.
 SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                          spy_args args, const spy_call_options *options);
 
-// As spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
+// Like spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
 // `options` may be NULL; an append_to in it is SPY_ERROR_INVALID_ARGUMENT.
 SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
                                  uint64_t *gpu_time_ns);
@@ -2465,10 +2479,10 @@ typedef struct spy_prepared spy_prepared;
 // Options of spy_prepare(). All members may stay zero.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of the library; spy_prepared_ready() tells when it is done
-    const spy_call_options *options; // as for spy_call_with(), copied with all that they point to (tensors
-                                     // are retained); NULL: none. append_to must be NULL. Each call uses the
-                                     // values in `globals`; write_globals is called by spy_prepare() and at
-                                     // each call, and its values replace them
+    // as for spy_call_with(), copied with all that they point to (tensors are retained); NULL if there is
+    // none. append_to must be NULL. Each call uses the values in `globals`; write_globals is called by
+    // spy_prepare() and at each call, and its values replace them
+    const spy_call_options *options;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_prepare_desc;
 
@@ -2521,7 +2535,7 @@ SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
 typedef struct spy_grid_desc {
-    spy_shape shape;  // its sizes are part of the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
+    spy_shape shape; // its sizes are part of the call's shape; -1 means any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: 0
     spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -2538,9 +2552,9 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 
 // The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
-    uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
+    uint32_t seed;      // 0 means 2640457667, unless explicit_seed is set
     uint32_t warmup;    // how often the element's number is hashed before the seed joins it
-    bool raw_seed;      // true: use the seed itself; false: use the seed's hash
+    bool raw_seed;      // true uses the seed itself, false the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
@@ -2578,10 +2592,10 @@ extern "C" {
 // error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL: none. Borrowed. Threads: any.
+// inputs. NULL if the tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL: none. Borrowed.
-// Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if the tensor has
+// none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
@@ -2638,12 +2652,12 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // Options of spy_gradcheck(). All members may stay zero.
 typedef struct spy_gradcheck_desc {
-    double step;               // by which each number is moved up and down; 0: 2^-17 for float64, 2^-8 for
-                               // float32 and 2^-4 for float16, times the number where that is above 1
-    double relative_tolerance; // 0: 1e-5, 1e-2 and 0.1
-    double absolute_tolerance; // 0: 1e-7, 1e-3 and 0.05
-    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0: 64
-    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    double step;               // by which each number is moved up and down; 0 means 2^-17 for float64, 2^-8
+                               // for float32 and 2^-4 for float16, times the number where that is above 1
+    double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
+    double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
+    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
+    uint64_t seed;             // seed of the outputs' random gradients and of the choice of elements
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
@@ -2652,8 +2666,8 @@ typedef struct spy_gradcheck_info {
     uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
     bool float64;             // some were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
-    int64_t element;          // the number of its scalar, row-major
-    double analytic, numeric; // its gradient by the derivative, and by central differences
+    int64_t element;          // index of the number among the argument's scalars, in row-major order
+    double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 
 // Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the
@@ -2849,7 +2863,7 @@ typedef struct spy_list_op {
 typedef struct spy_list_desc {
     const char *label; // name of each submission in debug tools, and of the list in messages
     // Called after each recorded operation, from inside the recording function; it must not use the device.
-    // NULL: none.
+    // NULL if there is none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -3070,38 +3084,42 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
-    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
-    // one layer differs from a texture that is no array.
+    uint32_t width, height, depth; // texels of level 0; 0 means 1. A 1-D texture has no height, and only a
+                                   // 3-D one has a depth
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
+    // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
-    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
-    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
-    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
-    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    uint32_t levels; // number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0 means
+                     // 1
+    uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
+                      // format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
+    size_t data_size_bytes; // bytes of data; 0 means as many as that takes
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
-// Part of a texture. All zero: the whole texture, as it is.
+// Part of a texture. All zero means the whole texture, as it is.
 typedef struct spy_texture_view_desc {
-    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    spy_format format;     // NONE means the texture's; otherwise a format of as many bits, which may differ
+                           // in _srgb
     uint32_t level, layer; // the first ones
-    uint32_t level_count;  // 0: all from `level` on
+    uint32_t level_count;  // 0 means all from `level` on
     uint32_t
-        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
-                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+        layer_count; // 0 means all from `layer` on, and the type stays. Otherwise 1 layer is a plain 1-D or
+                     // 2-D texture and several are an array, except for a multiple of 6 layers of a cube
     bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
 
-// Texels of one level. All zero: all of level 0.
+// Texels of one level. All zero means all of level 0.
 typedef struct spy_texture_region {
     uint32_t level;
     uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
     uint32_t x, y, z;              // the first texel; multiples of the format's block
-    uint32_t width, height, depth; // texels; 0: up to the end
+    uint32_t width, height, depth; // texels; 0 means up to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -3112,11 +3130,12 @@ typedef struct spy_texture_info {
     uint32_t array_size;           // as in spy_texture_desc
     uint32_t layer_count;          // layers, 6 for each cube
     uint32_t levels, samples, usage;
-    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
+                                       // made from
     spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
     uint32_t columns;                  // ... and how many of them, 1 to 4
     spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
-    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
     const char *label;                 // "": none
 } spy_texture_info;
 
@@ -3135,7 +3154,7 @@ SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
 
 // The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
 // library's object, and work on them must be ordered by the caller.
-// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. Of a view: that of the
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. For a view: that of the
 // texture it was made from. Threads: any.
 SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
 // Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It
@@ -3150,7 +3169,7 @@ SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_reg
 SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                                     size_t size_bytes);
 // Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
-// takes that of the other. NULL: all of level 0. Threads: any.
+// takes that of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
 // Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
@@ -3207,8 +3226,8 @@ SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
-// Record what the functions above do, with their arguments, into a command list, as spy_list_copy() and its like.
-// `data` is copied now. Threads: any.
+// Record what the functions above do, with their arguments, into a command list, like spy_list_copy(). `data` is
+// copied when this is called. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);
@@ -3263,11 +3282,11 @@ typedef enum spy_reduction {
     SPY_REDUCTION_MAX
 } spy_reduction;
 
-// How textures are sampled. All zero: linear filters, and coordinates wrap.
+// How textures are sampled. All zero means linear filters and coordinates that wrap.
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
-    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_compare compare; // makes a SamplerComparisonState; NONE makes a SamplerState
     spy_reduction reduction;
     uint32_t max_anisotropy; // 0 and 1: none
     float mip_bias;
@@ -3323,16 +3342,17 @@ SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 // What a format is made of.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
-    uint32_t block_bytes;               // of one block
+    uint32_t block_bytes;               // bytes of one block
     uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
     uint32_t channels;                  // 1 to 4
-    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil
     spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
     bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
 } spy_format_info;
 // Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
 SPY_API spy_format_info spy_get_format_info(spy_format format);
-// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0 if there is none.
+// Threads: any.
 SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 
 #ifdef __cplusplus
@@ -3365,14 +3385,14 @@ typedef enum spy_topology {
 
 // Which sides of triangles are not drawn.
 typedef enum spy_cull {
-    SPY_CULL_NONE, // both are drawn
+    SPY_CULL_NONE, // both sides are drawn
     SPY_CULL_FRONT,
     SPY_CULL_BACK
 } spy_cull;
 
 // What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
 typedef enum spy_blend_factor {
-    SPY_BLEND_FACTOR_DEFAULT, // source: one, target: zero
+    SPY_BLEND_FACTOR_DEFAULT, // the source's factor is one, the target's is zero
     SPY_BLEND_FACTOR_ZERO,
     SPY_BLEND_FACTOR_ONE,
     SPY_BLEND_FACTOR_SOURCE_COLOR,
@@ -3404,7 +3424,8 @@ typedef enum spy_blend_op {
     SPY_BLEND_OP_COUNT
 } spy_blend_op;
 
-// How a colour target takes what the fragment function returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment function returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spy_blend {
     bool enabled;
     spy_blend_factor color_source, color_target;
@@ -3429,10 +3450,11 @@ typedef enum spy_stencil_op {
     SPY_STENCIL_OP_COUNT
 } spy_stencil_op;
 
-// The stencil test of one side of triangles. All zero: it passes and changes nothing.
+// The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
-    spy_compare compare; // of the reference with the target; NONE: always
+    spy_compare compare; // how the reference is compared with the target; NONE means that the test always
+                         // passes
 } spy_stencil;
 
 // An attribute of a vertex in a buffer that holds several of them.
@@ -3447,13 +3469,15 @@ typedef struct spy_vertex_attribute {
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
     uint32_t stride_bytes;  // from element to element
-    uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
-// How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
+// How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
+// without blending.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
-    spy_function *fragment; // a [shader("fragment")] function; NULL: only depth and stencil are written
+    spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
+                            // written
     spy_topology topology;
     spy_cull cull;
     bool clockwise_is_front; // seen on the target, whose y grows downwards
@@ -3466,18 +3490,18 @@ typedef struct spy_raster_desc {
     float depth_bias, depth_bias_slope, depth_bias_clamp;
     bool depth_clamped; // instead of clipping at the near and far plane
     bool stencil_enabled;
-    uint32_t stencil_read_mask, stencil_write_mask; // 0: 255
+    uint32_t stencil_read_mask, stencil_write_mask; // 0 means 255
     spy_stencil stencil_front, stencil_back;
 
-    uint32_t sample_mask; // samples that are written; 0: all
+    uint32_t sample_mask; // samples that are written; 0 means all
     bool alpha_to_coverage;
 
     // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
-    // SV_ values are found here; attributes that it does not take are ignored. None: arguments of the draw are its
-    // attributes (spy_draw).
+    // SV_ values are found here; attributes that it does not take are ignored. With none of them, arguments of the
+    // draw are its attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
-    const spy_vertex_layout *layouts; // of spy_draw_desc.vertex_buffers
+    const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
     // Names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
@@ -3500,22 +3524,22 @@ SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads
 
 // What happens to a target's old content before the draw.
 typedef enum spy_load {
-    SPY_LOAD_DEFAULT, // it stays
+    SPY_LOAD_DEFAULT, // the target keeps its contents
     SPY_LOAD_CLEAR,
-    SPY_LOAD_IGNORE // it does not matter: the draw covers all
+    SPY_LOAD_IGNORE // the contents may be lost, because the draw covers all of the target
 } spy_load;
 
 // A colour target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_target {
-    spy_texture *texture; // NULL: the fragment function's output of this number is dropped
+    spy_texture *texture; // NULL means that the fragment function's output of this number is dropped
     spy_load load;
     spy_clear_color clear;
-    spy_texture *resolve; // gets the averages of the samples after the draw; NULL: none
+    spy_texture *resolve; // gets the averages of the samples after the draw; NULL if there is none
 } spy_draw_target;
 
 // The depth and stencil target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_depth {
-    spy_texture *texture; // NULL: there is no depth target
+    spy_texture *texture; // NULL if there is no depth target
     spy_load load, stencil_load;
     float clear;
     uint32_t stencil_clear;
@@ -3524,7 +3548,7 @@ typedef struct spy_draw_depth {
 // Where on the targets the vertices' positions from -1 to 1 lie.
 typedef struct spy_viewport {
     float x, y, width, height;  // pixels of the target; y grows downwards
-    float min_depth, max_depth; // both 0: 0 and 1
+    float min_depth, max_depth; // both 0 means 0 and 1
 } spy_viewport;
 
 // The part of the targets outside of which nothing is drawn.
@@ -3551,12 +3575,13 @@ typedef struct spy_draw_desc {
     uint32_t vertex_count, first_vertex;
     uint32_t instance_count, first_instance; // instance_count 0: 1
     bool draw_nothing;
-    // Contiguous, of uint32 or uint16; NULL: vertices in their order. That each index, with vertex_offset, is one of a
-    // vertex is the caller's duty: the GPU reads what lies there, or zeros where robustBufferAccess is on (devices that
-    // an engine has made with it).
+    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. That each index, with
+    // vertex_offset, is one of a vertex is the caller's duty: the GPU reads what lies there, or zeros where
+    // robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
-    bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
+    bool indices_are_16_bit; // needed if `indices` is a tensor of bytes or structs, and not if it is one of
+                             // uint16
     int32_t vertex_offset;   // added to each index
     spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
 
@@ -3565,11 +3590,12 @@ typedef struct spy_draw_desc {
     // vertex offset, first instance), all uint32_t.
     spy_tensor *indirect;
     size_t indirect_offset_bytes;
-    uint32_t indirect_count; // 0: 1
+    uint32_t indirect_count; // 0 means 1
 
     uint32_t stencil_reference;
     float blend_color[4];
-    bool edge_gradients;  // of spy_draw_backward(): how the picture changes as edges of triangles move, too
+    bool edge_gradients;  // spy_draw_backward() also computes how the picture changes as edges of triangles
+                          // move
     uint64_t _end_canary; // must be 0
 } spy_draw_desc;
 
@@ -3646,7 +3672,7 @@ typedef struct spy_fusion spy_fusion;
 
 // A value of a graph: an input, or the result of a step. Plain data without a release.
 typedef struct spy_node {
-    uint32_t graph; // number of its graph; 0: no value
+    uint32_t graph; // number of its graph; 0 means no value
     uint32_t index; // number of its step in the graph, from 1
 } spy_node;
 
@@ -3659,7 +3685,7 @@ typedef enum spy_fuse_backward {
 
 // Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name; // name of the function, an identifier; NULL: "fused"
+    const char *name; // name of the function, an identifier; NULL means "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
@@ -3688,8 +3714,8 @@ SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_a
 // Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
 // argument of an inout parameter stays as it is.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
-// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
-// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL means
+// that the call has fewer, or nothing says its overload yet. The name lives as long as the graph.
 SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
 
 // Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
@@ -3705,8 +3731,8 @@ SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
 // Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
 SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
 
-// Returns the Slang type of a value, which lives as long as the device. NULL: the value is none of this
-// graph, or nothing says its type yet; that alone is no error.
+// Returns the Slang type of a value, which lives as long as the device. NULL means that the value is none of
+// this graph, or nothing says its type yet; that alone is no error.
 SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
 
 // Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
@@ -3721,13 +3747,13 @@ typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;
 
-// As spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
-// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
-// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
-// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
-// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
-// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
-// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+// Like spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of the fused
+// function gives one value for all its elements. With dims.count > 0, the call's dimensions `dims`, which may count
+// from the end (-1), disappear, and "_result" has the others. The value is a float, a double or a vector of floats. The
+// kernel that computes the elements also reduces them; a sum adds up groups of threads in a fixed order and then,
+// unless spy_call_options.deterministic is set, atomically. spy_call_backward() gives the gradients of a sum or mean
+// from that of "_result". Such a function can be called and timed, with spy_call_options.append_to too; it cannot be
+// prepared, dispatched or be part of another graph.
 SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
                                    spy_arg value);
 
@@ -5000,7 +5026,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    uint digits = bits & 0x7fffff;",
     "    if (exponent != 0) digits |= 0x800000;",
     "    else exponent = 1;",
-    "    int place = int(exponent) - 127 - 23 + 80; // of the lowest bit",
+    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum that the float's lowest bit is added to",
     "    if (place < 0)",
     "    {",
     "        digits = place > -25 ? digits >> uint(-place) : 0;",
@@ -5246,7 +5272,7 @@ static const char *const spyi_slang_slangpy_random[] = {
     "    public float next_float(float low = 0.0f, float high = 1.0f)",
     "    {",
     "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);",
-    "        if (value == high) return low; // rounded up",
+    "        if (value == high) return low; // the sum was rounded up",
     "        return value;",
     "    }",
     "}",
@@ -5455,7 +5481,7 @@ static const char *const spyi_slang_slangpy_sizes[] = {
     "",
     "__exported import slangpy;",
     "",
-    "#pragma warning(disable : 31010) // arrays whose length is known when the kernel is linked",
+    "#pragma warning(disable : 31010) // constants, so that arrays have a length that is known when the kernel is linked",
     "",
     "public extern static const int call_data_len = 0;   // dimensions of the call",
     "public extern static const int call_group_size = 1; // elements of a call group",
@@ -5750,13 +5776,14 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "}",
     "",
     "",
+    "",
     "struct RWDiffTensor<Element : IDifferentiable, let Rank : int>",
     "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
     "    where Element.Differential : IAtomicAddable",
     "{",
     "    RWTensor<Element, Rank> _primal;",
-    "    RWTensor<Element.Differential, Rank> _grad_in;  // what stores read, and loads in forward mode",
-    "    RWTensor<Element.Differential, Rank> _grad_out; // what loads add to, and stores write in forward mode",
+    "    RWTensor<Element.Differential, Rank> _grad_in; // read by derivatives of stores, and by loads in forward mode",
+    "    RWTensor<Element.Differential, Rank> _grad_out; // added to by derivatives of loads, and written by stores in forward mode",
     "",
     "    __init(",
     "        RWTensor<Element, Rank> primal,",
@@ -5937,7 +5964,7 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "struct SpyiDrawView",
     "{",
     "    float4 viewport; // x, y, width, height in pixels",
-    "    float2 depths;   // of near and far",
+    "    float2 depths;   // depths of the near and the far plane",
     "",
     "",
     "    float2 ndc(float2 at) { return float2(2, -2) * (at - viewport.xy) / viewport.zw + float2(-1, 1); }",
@@ -5996,7 +6023,7 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "struct SpyiDrawSpan",
     "{",
     "    float begin, end;",
-    "    int2 begin_edge, end_edge; // rows of the edges' two corners; x -1: the edge runs more along the line than across it",
+    "    int2 begin_edge, end_edge; // rows of the edges' two corners. x is -1 when the edge runs more along the line than across it",
     "};",
     "",
     "",
@@ -6038,6 +6065,7 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "",
     "",
     "",
+    "",
     "bool spyi_draw_crossing(Tensor<float, 2> corners, uint first, uint second, float2 at, SpyiDrawView view, int axis, int nearer,",
     "    out float place, out int2 edge)",
     "{",
@@ -6047,7 +6075,7 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "    if (second != 0) b = spyi_draw_span(corners, d, at, view, axis);",
     "    bool ends = first != 0 && a.end >= 0 && a.end <= 1, begins = second != 0 && b.begin >= 0 && b.begin <= 1;",
     "    bool first_is_near = ends;",
-    "    if (ends && begins && a.end > b.begin) // both are there between b.begin and a.end",
+    "    if (ends && begins && a.end > b.begin) // both triangles cover the line from b.begin to a.end",
     "    {",
     "        float2 between = at;",
     "        between[axis] += 0.5 * (a.end + b.begin);",
@@ -6058,6 +6086,7 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "    edge = first_is_near ? a.end_edge : b.begin_edge;",
     "    return (ends || begins) && edge.x >= 0;",
     "}",
+    "",
     "",
     "",
     "float spyi_draw_share(Tensor<float, 2> corners, int2 edge, float line, SpyiDrawView view, int axis)",
@@ -6241,8 +6270,8 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "{",
     "    int[2] i;",
     "    float f;",
-    "    bool linear; // within a level",
-    "    bool slides; // a little more or less of `level` changes f",
+    "    bool linear; // the filter within a level is linear",
+    "    bool slides; // `f` changes when `level` changes slightly",
     "};",
     "",
     "",
@@ -6273,10 +6302,10 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "",
     "public struct SpyiTexels",
     "{",
-    "    public uint64_t at; // 0: there are none",
+    "    public uint64_t at; // address; 0 if there are no gradients",
     "    public int levels, layers;",
     "    public int3 size;",
-    "    public bool exact; // `at` is of exact sums",
+    "    public bool exact; // `at` is the address of exact sums",
     "",
     "",
     "    public __init(int[8] field)",
@@ -6381,7 +6410,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "struct SpyiFace",
     "{",
     "    int face;",
-    "    float s, t, ma; // before the division by ma",
+    "    float s, t, ma; // coordinates before the division by ma",
     "};",
     "",
     "SpyiFace spyi_face(float3 v)",
@@ -6411,6 +6440,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    }",
     "    return f;",
     "}",
+    "",
     "",
     "",
     "float3 spyi_direction(int face, float s, float t, float ma)",
@@ -6505,6 +6535,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "",
     "",
     "",
+    "",
     "#define SPYI_DIFF_TEXTURE(TEXTURE, AT, PLACE) \\",
     "    public TEXTURE<T> _texture; \\",
     "    public SpyiTexels _texels; \\",
@@ -6555,6 +6586,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        DifferentialPair<float> level = diffPair(spyi_level(s, at.p)); \\",
     "        spyi_sample_level_bwd(s, at, level, d); \\",
     "    }",
+    "",
     "",
     "",
     "",
@@ -6919,7 +6951,7 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "",
     "module slangpy_kernel;",
     "",
-    "import slangpy; // not passed on: names of users' own functions may be the same, as that of wang_hash",
+    "import slangpy; // not exported again, because users' own functions may have the names in it, such as wang_hash",
     "",
     "",
     "",
@@ -6993,7 +7025,7 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "",
     "public struct SpyiSequence",
     "{",
-    "    public uint start; // the seed, hashed if it is to be",
+    "    public uint start; // the seed, hashed unless the generator uses the seed itself",
     "    public uint warmup;",
     "    public float low;",
     "    public float high;",
@@ -7024,7 +7056,7 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    {",
     "        float part = float(hashes[i] & 0x7FFFFFu) * 1.1920928955078125e-7f;",
     "        values[i] = spyi_add_product(sequence.low, sequence.high - sequence.low, part);",
-    "        if (values[i] == sequence.high) values[i] = sequence.low; // rounded up",
+    "        if (values[i] == sequence.high) values[i] = sequence.low; // the product was rounded up",
     "    }",
     "    return values;",
     "}",
@@ -7182,7 +7214,7 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "    uint group = members * teams;",
     "    uint team_step = inner ? members : 1;",
     "    uint member_step = inner ? 1 : teams;",
-    "    uint most = 4096 / T.words() / group; // scalars of a piece",
+    "    uint most = 4096 / T.words() / group; // scalars of each thread that one piece takes",
     "    for (uint first = 0; first < uint(N); first += most)",
     "    {",
     "        uint count = min(most, uint(N) - first);",
@@ -7306,7 +7338,7 @@ static const char *const spyi_slang_slangpy_print[] = {
     "",
     "public interface IPrintable",
     "{",
-    "    static uint spyi_words(); // of the record",
+    "    static uint spyi_words(); // number of words of the value in a record",
     "    void spyi_write(uint *record, inout uint at);",
     "}",
     "",
@@ -7523,8 +7555,9 @@ static const char *const spyi_slang_mlp_batch[] = {
     "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients",
     "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x",
     "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma",
-    "public extern static const int mlp_warps = 4; // of a group",
-    "public extern static const int mlp_kernel = 0; // 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4 mlp_gradient_rest: the others do nothing",
+    "public extern static const int mlp_warps = 4; // warps of a group",
+    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4",
+    "",
     "",
     "void needs()",
     "{",
@@ -7549,7 +7582,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    static constexpr int TURNED = (D + 1) * LAYER + LAST + BIASES * 4; // width 128: layer D - 2 with its rows permuted",
     "    static constexpr int IMAGE = TURNED + (W == 128 && (D == 2 || D == 3) ? LAYER : 0);",
     "    static constexpr int STAGED = D * LAYER + LAST + BIASES * 4;",
-    "    static constexpr int PBIAS = D * W * W + 8 * W;         // a row of partial sums: weights, biases, the loss",
+    "    static constexpr int PBIAS = D * W * W + 8 * W;         // floats of a row of partial sums before the biases; a row has weights, biases",
+    "",
     "    static constexpr int PLOSS = PBIAS + (BIAS ? D * W + 8 : 0);",
     "    static constexpr int PART = (PLOSS + 1 + 3) / 4 * 4;",
     "};",
@@ -7698,7 +7732,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "#endif",
     "",
     "",
-    "struct Lane { // of a warp, as matrix instructions number its parts",
+    "struct Lane { // position of a thread in its warp, by the terms of matrix instructions",
     "    int lane, gid, t4;",
     "    MLP_D Lane() : lane(thread_x() % 32), gid(lane / 4), t4(lane % 4) {}",
     "};",
@@ -7737,7 +7771,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    else if constexpr (N::ACT == 4) return tanhf(v);",
     "    else return v;",
     "}",
-    "template<class N> MLP_D float slope(float h) { // the derivative, by the activation's value",
+    "template<class N> MLP_D float slope(float h) { // the derivative as a function of the activation's value",
     "    if constexpr (N::ACT == 2) return h > 0 ? 1.f : 0.01f;",
     "    else if constexpr (N::ACT == 3) return h * (1 - h);",
     "    else if constexpr (N::ACT == 4) return 1 - h * h;",
@@ -7747,7 +7781,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    if constexpr (N::ACT == 1) return pack_relu<N::BF>(lo, hi);",
     "    else return pack<N::BF>(active<N>(lo), active<N>(hi));",
     "}",
-    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // gradients times the activations' derivatives",
+    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // gradients multiplied by the activations' derivatives",
     "    if constexpr (N::ACT == 0) return pack<N::BF>(lo, hi);",
     "    else if constexpr (N::ACT == 1) return pack<N::BF>(lo, hi) & above_zero<N::BF>(h);",
     "    else return pack<N::BF>(lo * slope<N>(widen<N::BF>((unsigned short)h)), hi * slope<N>(widen<N::BF>((unsigned short)(h >> 16))));",
@@ -7977,7 +8011,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        u32 a[4][4];",
     "#pragma unroll",
     "        for (int layer = 0; layer < D; layer++) {",
-    "            float acc[32]; // one for each layer: ptxas 13.0 has merged what it keeps of layers that share one",
+    "            float acc[32]; // an array for each layer: ptxas 13.0 merges the registers of layers that share an array",
     "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 256, l.t4);",
     "            wg_fence();",
     "#pragma unroll",
@@ -8069,7 +8103,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    hold(wo);",
     "",
     "    block_sync();",
-    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // in the registers' own order: no bank conflicts",
+    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // in the registers' own order, which has no bank conflicts",
     "#pragma unroll",
     "    for (int g = 1; g < WGS; g++) {",
     "        if (wg == g) {",
@@ -8235,7 +8269,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        wg_commit(), wg_wait<1>(), hold(back);",
     "        wide.mask(back, a, sL);",
     "        wg_wait<0>(), block_sync();",
-    "        wide.store(a, sL);                                 // the gradient in the activations' place",
+    "        wide.store(a, sL);                                 // the gradient replaces the activations",
     "        proxy_fence(), block_sync();",
     "        float next[64];",
     "        wg_fence();",
@@ -8276,7 +8310,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    sum_tail<N, 8>(sw, b0, b1, loss, p);",
     "}",
     "template<class N> MLP_D void wide_rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {",
-    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // a group's: x, gradients, both once more, the first activations",
+    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // bytes for one group: x and gradients, each twice, and the first",
+    "",
     "    Lane l;",
     "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;",
     "    const u32 sw = shared_base(), s0 = sw + WEIGHTS, sb = s0 + wg * GROUP, sH = sb + 65536, ones = s0 + 2 * GROUP, biases = ones + 1024;",
@@ -8331,10 +8366,10 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            wg_commit(), wg_wait<1>(), hold(back);",
     "            wide.mask(back, a, sH);",
     "            wg_wait<0>(), block_sync();",
-    "            wide.store(a, sH);                             // the gradient in the activations' place",
+    "            wide.store(a, sH);                             // the gradient replaces the activations",
     "            proxy_fence(), block_sync();",
     "        }",
-    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // the first layer's gradient, of both groups",
+    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // address of the first layer's gradients of both groups",
     "        float down[64];",
     "        wg_fence();",
     "        if constexpr (N::DX) {",
@@ -8416,13 +8451,13 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        trow = m * N::SWB, tx = ((lane >> 4) ^ swz<N>(m)) << 4;",
     "        lrow = o * N::SWB, lx = ((lane >> 3) ^ swz<N>(o)) << 4;",
     "    }",
-    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // 16 of k, 16 columns",
+    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // a fragment of 16 k by 16 columns",
     "        return ldsm4(layer + kt * 2 / N::CH * (N::W * N::SWB) + nt * 16 * N::SWB + row + ((kt * 2 % N::CH << 4) ^ x));",
     "    }",
-    "    MLP_D uint4 last(u32 layer, int kt) const { // the outputs' layer: 32 of k from an even kt on, 8 columns",
+    "    MLP_D uint4 last(u32 layer, int kt) const { // a fragment of the output layer: 32 k from an even kt on, 8 columns",
     "        return ldsm4(layer + kt * 2 / N::CH * (16 * N::SWB) + lrow + ((kt * 2 % N::CH << 4) ^ lx));",
     "    }",
-    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // 16 rows of the image as k",
+    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // a transposed fragment, with 16 rows of the image as k",
     "        return ldsm4t(layer + nt * 2 / N::CH * (rows * N::SWB) + kt * 16 * N::SWB + trow + ((nt * 2 % N::CH << 4) ^ tx));",
     "    }",
     "};",
@@ -8526,7 +8561,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, TPB);",
     "    copy_commit(), copy_wait();",
     "    block_sync();",
-    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x is H of layer 0",
+    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x counts as H of layer 0",
     "    const Reader<N> read(l.lane);",
     "    const Rows<N> at(l.lane, warp);",
     "    const int wn = warp / (W / 32), wk = warp % (W / 32), tiles = (rows + ROWS - 1) / ROWS;",
@@ -8624,7 +8659,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        for (int layer = D - 1; layer >= 0; layer--) {",
     "            const bool odd = (D - 1 - layer) % 2;",
     "            const u32 from = odd ? sH + D * BUFFER : sG, to = odd ? sG : sH + D * BUFFER, h = sH + layer * BUFFER;",
-    "            for (int ks = 0; ks < ROWS / 16; ks++) { // the weights' gradients, over the team's rows",
+    "            for (int ks = 0; ks < ROWS / 16; ks++) { // gradients of the weights, over the team's rows",
     "                uint4 p[2], q[2];",
     "#pragma unroll",
     "                for (int i = 0; i < 2; i++) p[i] = at.left(from, ks, wn * 2 + i), q[i] = at.right(h, ks, wk * 2 + i);",
@@ -8733,7 +8768,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "",
     "",
     "struct Parameter {",
-    "    int layer, n, k; // k -1: a bias",
+    "    int layer, n, k; // k is -1 for a bias",
     "};",
     "template<class N> MLP_D Parameter find(int p) {",
     "    Parameter f = {0, 0, 0};",
@@ -8878,7 +8913,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    needs();",
     "    forward(shape, options, image, x, y, rows);",
     "}",
-    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // with flag 4",
+    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // compiled with flag 4",
     "{",
     "    needs();",
     "    forward(shape, options, image, x, y, rows);",
@@ -8890,7 +8925,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    needs();",
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
     "}",
-    "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale) // with flag 4",
+    "",
+    "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale)",
     "{",
     "    needs();",
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
@@ -8901,7 +8937,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    needs();",
     "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
     "}",
-    "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale) // with flag 4",
+    "",
+    "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale)",
     "{",
     "    needs();",
     "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
@@ -8927,6 +8964,7 @@ static const char *const spyi_slang_mlp_batch[] = {
 // >>slang/mlp.slang -----------------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp[] = {
+    "",
     "",
     "",
     "",
@@ -8962,10 +9000,12 @@ static const char *const spyi_slang_mlp[] = {
     "",
     "",
     "",
+    "",
     "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
     "{",
     "    public T *_data;",
-    "    public T *_grad; // null: there is no gradient; odd, in deterministic calls: 1 less is the address of exact sums, 16 bytes each",
+    "    public T *_grad; // null without a gradient. An odd address, in deterministic calls, is 1 more than the address of exact sums of 16",
+    "",
     "",
     "    public float load(int at) { return T.load(_data + at); }",
     "",
@@ -9124,7 +9164,7 @@ static const char *const spyi_slang_mlp[] = {
     "",
     "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])",
     "    {",
-    "        float[(Depth + 1) * Most] z; // layer by layer",
+    "        float[(Depth + 1) * Most] z; // numbers of all layers, layer by layer",
     "        float[Most] h, d, before;",
     "        float[Inputs] p = x.p, dx;",
     "        int at = 0;",
@@ -9388,6 +9428,7 @@ static const char *const spyi_slang_mlp_training[] = {
     "",
     "",
     "",
+    "",
     "public float first_weight(int index, int inputs, int outputs, int width, int depth, int bias, int scheme, int seed)",
     "{",
     "    int at = 0;",
@@ -9462,6 +9503,7 @@ static const char *const spyi_slang_mlp_training[] = {
 // >>slang/mlp_encodings.slang -------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp_encodings[] = {
+    "",
     "",
     "implementing mlp;",
     "",
@@ -9704,7 +9746,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
-// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
+// What all of the library uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
 // functions are in base/*.c.
 
 #include <stdarg.h>
@@ -9780,7 +9822,7 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
-// Waits at most `ns` nanoseconds. false: that time has passed without a signal.
+// Waits at most `ns` nanoseconds. false means that that time has passed without a signal.
 SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
@@ -9816,7 +9858,7 @@ typedef struct spyi_turns {
     spyi_atomic waiters; // number of threads that wait; written under the lock
     int32_t fork_count;  // spyi_fork_count() of the process that made the turns
     bool alone;          // the user promised to use the device from one thread only: nobody waits
-    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0 if there is none
     spyi_mutex lock;           // guards the members below
     spyi_signal changed;
     uint32_t first, next; // ticket numbers: of the first waiting thread, and of the next thread to wait
@@ -9921,14 +9963,15 @@ SPYI_FN void *spyi_calloc(size_t count, size_t size);
 SPYI_FN void *spyi_realloc(void *memory, size_t size);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false means that the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
-// Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
+// Returns a number that changes when the file is written or replaced; 0 if there is no file. Cost: about 1
+// us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
 // it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
@@ -9964,8 +10007,8 @@ typedef struct spyi_object {
     uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
-// The functions that a room defines for its kind of objects; the guard calls them. context.tables holds one
-// table for each kind.
+// The functions for one kind of objects; base/guard.c calls them. context.tables holds one table for each
+// kind.
 typedef struct spyi_object_table {
     // Frees the object after its last reference is gone. Called inside the device; may queue the object for
     // release again.
@@ -9979,7 +10022,7 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
     volatile uintptr_t thread;
-    spyi_object *kept; // retained until the work ends; NULL: nothing
+    spyi_object *kept; // retained until the work ends; NULL means nothing
     // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
     const void *work;
     const void *key;
@@ -9990,12 +10033,12 @@ typedef struct spyi_outside {
 struct spyi_core;           // backend/backend.h
 struct spyi_retired_object; // guard.c
 
-// >>context: the part of a device that every room may use; first member of spy_device
+// >>context: the part of a device that all of the library may use; the first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
     // Functions that a backend may call on the device; set when the device is made.
     const struct spyi_core *core;
-    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none.
+    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL if there is none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
     spyi_outside *outside;   // work under way outside of the device
     spyi_mutex release_lock; // guards the next two
@@ -10006,7 +10049,7 @@ typedef struct spyi_context {
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
-    double compile_timeout_s;  // 0: no limit
+    double compile_timeout_s;  // 0 means no limit
     spy_allocator allocator;   // all functions set
     const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
@@ -10015,8 +10058,10 @@ typedef struct spyi_context {
     spyi_text error;           // text of error_code
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
-    struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
-    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
+    struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
+                              // none are
+    struct spyi_store *pack;  // the pack that takes the compiler's place, or that is recorded; NULL means
+                              // that there is no such pack
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -10040,11 +10085,12 @@ SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 // Calls desc.progress and desc.blocking.
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished);
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
-// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL: they
-// go to the log again. Returns the previous `lines`.
+// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL means
+// that they go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
-SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whether desc.allocator is used
+                                                                 // instead of malloc()
 
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
@@ -10060,7 +10106,8 @@ SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const
 // Waits until the signal comes or it is time to check the log, the interrupt and the limit. The caller holds
 // `lock`, which is released meanwhile.
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
-SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // true: the caller must stop waiting
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // returns true when the caller must stop
+                                                              // waiting
 // Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
@@ -10078,7 +10125,8 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 // SPY_ERROR_BUSY (from a callback) or SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
-SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL if it is no living object of that
+                                                                  // kind
 // Whether a living object of that kind belongs to this device: the one place of that condition.
 static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
     const spyi_object *o = (const spyi_object *)object;
@@ -10129,8 +10177,8 @@ SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memo
 
 typedef struct spyi_archive spyi_archive;
 
-// Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
-// that fails. NULL: `error` says what is wrong with the bytes.
+// Opens a pack. `bytes` must stay valid while the pack is open. With `owned` the pack frees `bytes` when it is
+// closed, or here on failure. NULL, and then `error` says what is wrong with the bytes.
 SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
 // Begins a pack that is to be written.
 SPYI_FN spyi_archive *spyi_archive_begin(void);
@@ -10140,8 +10188,8 @@ SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
 SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
 SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
 SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
-// Gives the name of a kernel's text: a hash of it. Packs have the name in the place of the text: of that many bytes, it
-// is its own name.
+// Gives the name of a kernel's text: a hash of it. Packs store the name instead of the text; a text that is as long as
+// a name is taken as a name.
 #define SPYI_ARCHIVE_NAME_BYTES 16
 SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
 // Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers
@@ -10164,7 +10212,7 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
 typedef struct spyi_store spyi_store; // spyi_context has the device's
 
 typedef struct spyi_store_counts {
-    uint64_t hits, misses, writes; // of this store since it was opened
+    uint64_t hits, misses, writes; // counts of this store since it was opened
 } spyi_store_counts;
 
 // Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the
@@ -10174,9 +10222,10 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
 // any. NULL is ignored.
 SPYI_FN void spyi_store_close(spyi_store *store);
 // A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
-// holds, or, while it is recorded, all that are put into it. NULL: out of memory; the pack is then closed.
+// holds, or, while it is recorded, all that are put into it. NULL when out of memory; the pack is then closed.
 SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
-SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL: it is no pack's, or `store` is NULL
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL if the store is no pack's, or `store`
+                                                                // is NULL
 // Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
 // Returns whether there is a file for the question; it may be damaged.
@@ -10193,7 +10242,7 @@ SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
-// Functions that the files of base/ share and no other room sees.
+// Functions that the files of src/base share and that nothing else uses.
 
 // Makes room for `more` bytes and the NUL behind the text. Returns false when out of memory; the text is then
 // unchanged.
@@ -11276,7 +11325,8 @@ typedef struct spyi_elf_segment {
     uint64_t offset, size;
 } spyi_elf_segment;
 
-// Opens an ELF file of this machine, and gives the number of its segments. NULL: it is none, or cannot be read.
+// Opens an ELF file of this machine, and gives the number of its segments. NULL means that it is no such
+// file, or cannot be read.
 static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
     const uint16_t one = 1;
     unsigned char head[SPYI_ELF_HEADER];
@@ -11331,7 +11381,7 @@ static bool spyi_library_is_whole(const char *path) {
 }
 
 // Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
-// each padded to 4 bytes. Returns a hash of it; 0: there is none.
+// each padded to 4 bytes. Returns a hash of it; 0 if there is none.
 static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     for (size_t at = 0; size - at >= 12;) {
         uint32_t head[3];
@@ -11537,7 +11587,7 @@ enum {
 
 typedef struct spyi_archive_entry {
     uint64_t hash[2];
-    uint64_t offset, size; // of the answer, from the begin of the bytes
+    uint64_t offset, size; // the answer's offset from the begin of the bytes, and its size
     char *recorded;        // the answer, while a pack is recorded
 } spyi_archive_entry;
 
@@ -11589,7 +11639,7 @@ static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-// Returns why the bytes are no pack of this library; NULL: all of it may be used.
+// Returns why the bytes are no pack of this library, or NULL if they are one and all of it may be used.
 static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
     const uint8_t *bytes = pack->bytes;
     uint32_t numbers[2];
@@ -11755,7 +11805,7 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = !replace; // 1: of another pack, until the writing ends
+    pack->entries[at].offset = !replace; // 1 means that the bytes lie in another pack until the writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;
@@ -11941,7 +11991,8 @@ struct spyi_store {
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
     spyi_atomic broken;                      // writing has failed: nothing more is written
-    spyi_archive *pack;                      // the answers are in its memory; NULL: they are in `folder`
+    spyi_archive *pack;                      // the answers are in its memory; NULL means that they are in
+                                             // `folder`
 };
 
 // >>the system
@@ -12023,7 +12074,7 @@ static bool spyi_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
 }
 
-// Returns why code from the folder must not be run; NULL: it is the user's own.
+// Returns why code from the folder must not be run, or NULL if the folder belongs to the user.
 static const char *spyi_store_unsafe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0) return spyi_file_problem();
@@ -12258,7 +12309,7 @@ typedef struct spyi_store_sum {
     bool clear;  // remove all files
     int64_t now; // else remove unfinished files that are old
     uint32_t folder;
-    spyi_store_found *items; // NULL: they are not listed
+    spyi_store_found *items; // NULL means that they are not listed
     uint32_t item_count, capacity;
     bool lists;
 } spyi_store_sum;
@@ -13054,9 +13105,9 @@ typedef struct spyi_parameter_place {
 typedef struct spyi_parameter {
     uint8_t kind;            // spyi_parameter_kind
     uint8_t stages;          // SPYI_STAGE_* that use it
-    uint8_t scalar, columns; // of a texel: spy_dtype, and 1 to 4 columns
+    uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;          // elements, each with its own binding; 1: no array
+    uint16_t count;          // elements, each with its own binding; 1 means no array
     uint32_t number;         // in the space: of its first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
@@ -13069,7 +13120,7 @@ typedef struct spyi_interface {
     const spyi_parameter *parameters;
     uint32_t parameter_count;
     uint32_t group[3];   // threads of a group in x, y, z; SPIR-V code also fixes them
-    uint32_t block_size; // bytes of the parameter block; 0: none
+    uint32_t block_size; // bytes of the parameter block; 0 if there is none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
     uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
@@ -13095,8 +13146,8 @@ static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
 
 // >>backend/backend.h ---------------------------------------------------------------------------------------
 
-// The table of functions that a backend fills. The rooms above this one mention no graphics API, and a
-// backend sees only api, base and this room.
+// The table of functions that a backend fills. The rest of the library mentions no graphics API, and a
+// backend uses only src/api, src/base and src/backend.
 //
 // Threads: the device layer calls a backend from one thread at a time. Three functions must be free-threaded,
 // as compile threads call them: compile (which needs no device), load and destroy_kernel. Errors: functions
@@ -13130,7 +13181,7 @@ typedef struct spyi_profile {
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
     uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
-    uint32_t max_bindings;    // buffers of a kernel; 0: the device takes pointers only
+    uint32_t max_bindings;    // buffers of a kernel; 0 means that the device takes pointers only
     uint32_t max_uniforms;    // uniform buffers of a kernel; they also count as bindings
     uint32_t max_uniform_bytes;
     // Arrays of at least this size use structured buffers; ignored when prefers_bindings is set.
@@ -13161,7 +13212,7 @@ typedef enum spyi_binding_kind {
     SPYI_BINDING_TEXTURE,
     SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
     SPYI_BINDING_SAMPLER,    // a sampler
-    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
+    SPYI_BINDING_COMBINED    // like SPYI_BINDING_TEXTURE, with a sampler whose handle is `range`
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -13169,7 +13220,7 @@ typedef enum spyi_binding_kind {
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    // Bytes, > 0, at most limits.max_binding_bytes. Of a typed buffer: whole texels, at most
+    // Bytes, > 0, at most limits.max_binding_bytes. For a typed buffer: whole texels, at most
     // limits.max_texels.
     uint64_t range;
     uint64_t kind; // spyi_binding_kind
@@ -13200,11 +13251,11 @@ typedef struct spyi_kernel_desc {
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
-    spyi_profile profile;       // what the device's kernels are made for
+    spyi_profile profile;       // the profile that the device's kernels are compiled for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint64_t max_texels;      // largest number of elements of a typed buffer
     // texels[scalar][columns - 1]: the SPYI_TEXEL_* of typed buffers with that texel.
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // bytes; the offset and size of a fill are multiples (4 on Vulkan)
@@ -13234,16 +13285,17 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     uint64_t open; // number of the batch that is being recorded; the first is 1
     bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
-    // Nanoseconds that a wait spins before the thread sleeps; 0: it sleeps at once. (On lavapipe a wait with
-    // a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for GPUs.)
+    // Nanoseconds that a wait spins before the thread sleeps; 0 means that it sleeps at once. (On lavapipe a
+    // wait with a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for
+    // GPUs.)
     uint64_t spin_ns;
     // The driver objects belong to the program, and may be gone after the release of the device.
     bool borrowed;
     // Work now goes into a command buffer of the program, whose results cannot be waited for: an engine
     // submits such buffers when it likes, and reports which have been executed.
     bool recording;
-    // Batches from this number on may be in recordings that the engine has not reported as executed; 0: no
-    // such recording.
+    // Batches from this number on may be in recordings that the engine has not reported as executed; 0 means
+    // no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
 
@@ -13265,15 +13317,15 @@ struct spyi_backend {
 
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
-    // `compiler` is the path of the compiling library; NULL: the one that is found. `ctx` is for the log, and
-    // may be NULL.
+    // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
+    // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     // Makes a kernel of a blob, which is desc->code. destroy_kernel: no work uses the kernel any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Functions that record work (work.h), by spyi_work_number; NULL: not supported. Call spyi_record()
+    // Functions that record work (work.h), by spyi_work_number; NULL if not supported. Call spyi_record()
     // instead. Work runs in the order of its recording as far as its barriers ask for it, and joins the open
     // batch, whose number is spyi_gpu_base.open. All work of batches up to n has finished once
     // finished_submit() >= n.
@@ -13303,14 +13355,14 @@ struct spyi_backend {
     // other uniforms of the same sizes; all else stays.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
-    // Counts as one piece of work.
+    // Launches a finished graph, which counts as one piece of work.
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
-    // Textures and samplers (image.h); NULL: the backend has none.
+    // Textures and samplers (image.h); NULL means that the backend has none.
     const struct spyi_image_functions *images;
-    // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
+    // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
     spyi_target target; // what its kernels are compiled to
 };
@@ -13383,7 +13435,7 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
-    // Handle of an image, of a view of one, or of a sampler; NULL: the visitor knows none.
+    // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
@@ -13395,8 +13447,8 @@ typedef struct spyi_work_kind {
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
     // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL: there are
-    // none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL if there
+    // are none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
@@ -13481,7 +13533,7 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // the kernel's binding_count bindings, by number
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
-    // Handle of a chunk with the three group counts (uint32_t); 0: use `groups`.
+    // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
     uint64_t indirect;
     uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;
@@ -13597,7 +13649,7 @@ static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint
 // VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
 
 // format.c
-SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL means that there is no such format
 // Returns the bytes of texels without gaps between rows.
 SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
                                   uint32_t layers);
@@ -13610,7 +13662,7 @@ typedef struct spyi_image_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t width, height, depth; // texels of level 0, at least 1
     uint32_t layers;               // at least 1; 6 for each cube
     uint32_t levels, samples;      // at least 1
     uint32_t usage;                // SPY_TEXTURE_USAGE_*
@@ -13666,8 +13718,8 @@ typedef struct spyi_image_functions {
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
     // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
-    // DescriptorHandle<T>. NULL: the backend has none. `binding` is as a dispatch would give it. remove_handle: no
-    // later work uses the handle.
+    // DescriptorHandle<T>. NULL means that the backend has none. `binding` is as a dispatch would give it.
+    // remove_handle: no later work uses the handle.
     spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
     void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
@@ -13718,8 +13770,8 @@ typedef struct spyi_image_clear_work {
     uint64_t image; // spyi_image.handle
     spyi_image_desc desc;
     uint32_t first_level, level_count, first_layer, layer_count;
-    spy_clear_color color; // of color formats
-    float depth;           // of depth formats
+    spy_clear_color color; // for color formats
+    float depth;           // for depth formats
     uint32_t stencil;
 } spyi_image_clear_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
@@ -13737,7 +13789,8 @@ typedef enum spyi_raster_stage {
     SPYI_RASTER_STAGES
 } spyi_raster_stage;
 
-// How a colour target takes what the fragment shader returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment shader returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spyi_raster_blend {
     uint8_t enabled;
     uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
@@ -13754,7 +13807,7 @@ typedef struct spyi_raster_attribute {
 
 typedef struct spyi_raster_buffer {
     uint32_t stride;       // bytes from element to element
-    uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
 // What a pipeline depends on besides its code. Plain bytes. The members before the lists are zeroed before they are
@@ -13764,9 +13817,9 @@ typedef struct spyi_raster_state {
     uint8_t topology; // spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
     uint8_t clockwise_is_front, wireframe;
-    uint8_t depth_compare; // spy_compare; NONE: no depth test
+    uint8_t depth_compare; // spy_compare; NONE means that there is no depth test
     uint8_t depth_write;
-    uint8_t depth_format; // spy_format; NONE: no depth target
+    uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
     uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
@@ -13808,12 +13861,12 @@ typedef struct spyi_draw_target {
     spy_clear_color color;
     float depth;
     uint32_t stencil;
-    // Handle of a view that gets the average of the samples after the draw; 0: none.
+    // Handle of a view that gets the average of the samples after the draw; 0 if there is none.
     uint64_t resolve;
 } spyi_draw_target;
 
 typedef struct spyi_draw_buffer {
-    uint64_t handle, offset; // of a chunk; bytes
+    uint64_t handle, offset; // handle of a chunk, and the offset in it in bytes
 } spyi_draw_buffer;
 
 // Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
@@ -13827,20 +13880,22 @@ typedef struct spyi_draw_work {
     const spyi_uniform *uniforms;
     spyi_draw_target depth;
     uint32_t target_count;
-    uint32_t width, height, layers; // of the targets
+    uint32_t width, height, layers; // size of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
     int32_t scissor[4]; // x, y, width, height
     uint32_t buffer_count;
-    // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
+    // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
+    // that vertices are drawn in their order.
     spyi_draw_buffer indices;
     uint64_t indices_size; // bytes from indices.offset on
     bool short_indices;
     uint32_t count, first;                   // indices, or vertices
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // count or instance_count 0: only clears
-    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0: as above.
+    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
+    // that the counts above are used.
     spyi_draw_buffer indirect;
     uint32_t indirect_count; // draws
     uint32_t stencil_reference;
@@ -13855,7 +13910,7 @@ SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster; NULL in the backend's table: it has none.
 typedef struct spyi_raster_functions {
-    // As the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    // Like the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
     spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
 } spyi_raster_functions;
 
@@ -13867,7 +13922,7 @@ typedef struct spyi_raster_functions {
 
 typedef struct spyi_rules {
     // The code that Slang makes.
-    const char *suffix; // of files with the code
+    const char *suffix; // suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Types in memory.
     const char *boolean; // type of a plain bool in memory
@@ -14558,9 +14613,9 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // Of dispatches and draws:
-    const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
+    const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
-    uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs
+    uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
@@ -14573,8 +14628,8 @@ typedef struct spyi_null_op {
     uint64_t to, to_offset; // handle and byte offset
     uint64_t from, from_offset;
     uint64_t size;    // bytes
-    uint32_t pattern; // of a fill
-    const void *data; // of an upload: `size` bytes
+    uint32_t pattern; // the pattern of a fill
+    const void *data; // `size` bytes of an upload
     // Used by the backend alone:
     unsigned char *to_memory;
     const unsigned char *from_memory;
@@ -14595,8 +14650,8 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
-// Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
-// binding has it, whose levels and layers then count. NULL: there is none.
+// Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's, or that of a
+// view as in a binding; levels and layers are then counted from the view's first. NULL if there is none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
@@ -14639,7 +14694,7 @@ typedef struct spyi_null_chunk {
     uint64_t handle;
     unsigned char *data; // 256-byte aligned
     size_t size;
-    void *block; // memory from malloc(); NULL: imported
+    void *block; // memory from malloc(); NULL means that the memory is imported
     struct spyi_null_chunk *next;
 } spyi_null_chunk;
 
@@ -14683,7 +14738,7 @@ typedef struct spyi_null_gpu {
     void *user_data;
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
-    void *on_kernel_data; // of both
+    void *on_kernel_data; // user data of both functions
 
     spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
@@ -14743,13 +14798,13 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
     bool at_once; // `check` also executes the work, which is not logged
-    // Checks the rules of backend.h. NULL: there are none.
+    // Checks the rules of backend.h. NULL if there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: use the kind's own
-    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL: 0
-    // Fills the op, whose `work` is already the copy. NULL: nothing to fill.
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means that the kind's own is used
+    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL means 0 bytes
+    // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
-    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: the work changes no memory
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory
 } spyi_null_rule;
 
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
@@ -15119,7 +15174,7 @@ struct spyi_null_image {
     spyi_image_desc desc;
     unsigned char *data; // level by level, in each layer by layer
     size_t size;
-    uint32_t *how; // by level * layers + layer: SPYI_USE_*, 0: undefined
+    uint32_t *how; // by level * layers + layer: SPYI_USE_*; 0 means undefined
     struct spyi_null_image *next;
 };
 
@@ -15555,7 +15610,7 @@ SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>blits
 
-// Returns the bytes of a channel that blits and clears know how to read and write; 0: they do not.
+// Returns the bytes of a channel that blits and clears can read and write, or 0 if they cannot.
 static uint32_t spyi_null_channel_bytes(uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     bool bgr = f->name[0] == 'b';
@@ -16607,9 +16662,9 @@ typedef struct spyi_literals {
     uint32_t count, capacity;
 } spyi_literals;
 
-// Adds a copy of `size` bytes of `text`, unless the hash is known. false: out of memory.
+// Adds a copy of `size` bytes of `text`, unless the hash is known. false when out of memory.
 SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size);
-SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL if unknown
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 // >>data/type.h ---------------------------------------------------------------------------------------------
@@ -16641,8 +16696,8 @@ struct spyi_type {
     uint32_t id; // unique in the table, from 1
     // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
     const char *name;
-    const char *display; // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;    // of scalars, vectors and matrices
+    const char *display; // name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;    // the scalar type of scalars, vectors and matrices
     uint32_t rows;       // matrix: rows; else 1
     uint32_t columns;    // vector: components; matrix: columns; else 1
     // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
@@ -16660,7 +16715,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of the table's target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // rules of the table's target
 
 // The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
 // a lock).
@@ -16674,8 +16729,8 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// Returns the table's struct with that name, these fields and this layout; NULL: there is none yet. *other:
-// whether the table has a different struct of that name.
+// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other
+// tells whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
                                                bool *other);
@@ -16694,7 +16749,7 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+// Like spyi_type_opaque(), of a struct with the attribute [FromTensor].
 SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
                                          uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
@@ -16718,7 +16773,8 @@ SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *na
                                                uint32_t count);
 // T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
 SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // an array of buffers only, with or without a
+                                                              // size
 // An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
 // ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
@@ -16729,8 +16785,8 @@ SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 // The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
-// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL: the name is not that of a built-in
-// type.
+// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL means that the name is not that of a
+// built-in type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
 // Bytes from one array element to the next on the device.
@@ -16779,7 +16835,7 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // function for each type of field; the same function writes the field, or reads it back.
 
 typedef struct spyi_stream {
-    spyi_text *out;    // where fields are written; NULL: fields are read
+    spyi_text *out;    // where fields are written; NULL means that fields are read
     const uint8_t *at; // next byte to read
     size_t left;
     spy_status status; // after a failure all fields read as 0, and `problem` says why
@@ -16807,7 +16863,8 @@ SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v);
 SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims);                  // SPY_MAX_RANK numbers
 SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count); // a number below `count`
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // as they are; when reading, `v` must be empty
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // the bytes as they are; when reading, `v` must
+                                                              // be empty
 // A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
 // of the stream.
 SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
@@ -16826,8 +16883,8 @@ typedef struct spyi_fit {
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
-// Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
-// have the same scalars.
+// Fills *fit for device memory of `element` that feeds a parameter of `type`; returns false if it cannot.
+// Outputs must have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // Like spyi_fit_memory(), for device memory that is only stored to. Slang converts scalars, but no bools.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
@@ -16862,7 +16919,7 @@ typedef struct spyi_type_parts {
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// Returns the built-in type of that name, else `given` if that is its name; NULL: neither.
+// Returns the built-in type of that name, else `given` if that is its name, or NULL if neither fits.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
 // >>data/texture_form.h -------------------------------------------------------------------------------------
@@ -16871,19 +16928,20 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
 
 typedef struct spyi_texture_form {
     uint8_t kind; // spyi_parameter_kind: SPYI_PARAMETER_TEXTURE and the kinds after it
-    uint8_t type; // spy_texture_type, not DEFAULT; of a sampler: 0
+    uint8_t type; // spy_texture_type, not DEFAULT; 0 for a sampler
     bool array, multisampled;
-    bool comparison; // SamplerComparisonState
-    bool write_only; // WTexture2D<T>
+    bool comparison; // the type is SamplerComparisonState
+    bool write_only; // the type is WTexture2D<T> or a similar one
 } spyi_texture_form;
 
-// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base`: the name
+// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base` is the name
 // without namespace and arguments, or NULL to take it from `name`.
 SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out);
-// Returns the type of the texels; NULL: shaders cannot have such a texture, or the type is not concrete.
+// Returns the type of the texels; NULL means that shaders cannot have such a texture, or the type is not
+// concrete.
 SPYI_FN const spyi_type *spyi_texture_form_texel(spyi_types *types, const char *name);
-// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL: they have
-// no name for it.
+// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL means that
+// they have no name for it.
 SPYI_FN const char *spyi_format_layout(uint32_t format, uint32_t *spirv);
 // Writes the type's name with these texels, as Slang code spells it: "Texture2DArray<float4>".
 SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_type *texel, spyi_text *out);
@@ -16907,7 +16965,7 @@ struct spyi_resource {
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0: there is none.
+    // is not used again. 0 if there is none.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
@@ -16944,7 +17002,7 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0: not used yet
+    uint32_t how;                     // the last use, which determines the layout; 0 if not used yet
     uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 
@@ -16956,15 +17014,15 @@ typedef struct spyi_texture {
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels, layers and format are set. false: out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. false when out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
 // >>the tracker (hazards.c)
 
-// Notes the uses of the work to be recorded next, and returns what must come before that work. `untracked`:
-// the work may also use memory that `uses` does not list. The returned transitions are valid until the next
-// call.
+// Notes the uses of the work to be recorded next, and returns what must come before that work. With
+// `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
+// until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
 // To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
@@ -16988,9 +17046,9 @@ struct spyi_storage {
     // The last epoch with reads and with writes of the block, and their first and end byte from its start.
     uint64_t read_epoch, read_begin, read_end;
     uint64_t write_epoch, write_begin, write_end;
-    int32_t size_class; // free list that it returns to; -1: imported
+    int32_t size_class; // free list that it returns to; -1 means that the memory is imported
     spyi_memory memory;
-    struct spyi_slab *slab; // the slab that it was cut from; NULL: it has its chunk alone
+    struct spyi_slab *slab; // the slab that it was cut from; NULL means that it has its chunk alone
     spyi_storage *next;     // in a free list, in pool.waiting or in pool.imported
 };
 
@@ -17010,12 +17068,12 @@ typedef struct spyi_pool {
     spyi_storage *imported;
     spyi_storage *waiting; // freed blocks whose recordings have not been reported as executed
     uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // of `waiting`; neither in free_blocks nor part of used_bytes
+    uint64_t waiting_bytes; // bytes of `waiting`, which are neither in free_blocks nor part of used_bytes
 } spyi_pool;
 
 // >>pool.c
-// Returns a block of at least `size` bytes with 0 references; NULL: `error` and *status say why. When the
-// device's memory runs out, it frees cached memory and tries once more.
+// Returns a block of at least `size` bytes with 0 references; NULL, and then `error` and *status say why.
+// When the device's memory runs out, it frees cached memory and tries once more.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
 // Takes a block back at once. The GPU may still use it: hazards order later users of the block.
@@ -17026,7 +17084,8 @@ SPYI_FN void spyi_pool_release_held(spy_device *device);
 SPYI_FN void spyi_pool_trim(spy_device *device);
 // Frees the pool; all blocks must have been given back.
 SPYI_FN void spyi_pool_destroy(spy_device *device);
-// Returns the one storage of the imported chunk's handle; NULL: out of memory.
+// Returns the storage of the imported chunk's handle; equal handles share one storage. NULL when out of
+// memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 // >>data/texture.h ------------------------------------------------------------------------------------------
@@ -17037,8 +17096,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 // recorded work may still use it when its texture has been released.
 typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
-    uint64_t sampler; // of CUDA's texture objects; else 0
-    uint64_t handle;  // of the backend
+    uint64_t sampler; // sampler of CUDA's texture objects; otherwise 0
+    uint64_t handle;  // the backend's handle of the view
     bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_shader_view *next;
@@ -17046,11 +17105,11 @@ typedef struct spyi_shader_view {
 
 // An image with the state of its levels and layers. Textures, views and command lists hold it by references.
 typedef struct spyi_texture_image {
-    spyi_texture texture; // first; .texture.resource is what uses name
+    spyi_texture texture; // the first member; uses name .texture.resource
     spyi_image image;
     spyi_image_desc desc;
     spyi_shader_view *views;
-    struct spyi_texture_image *next; // in device.waiting_images
+    struct spyi_texture_image *next; // next image in device.waiting_images
     // In device.listed_images while one of its views is listed: kernels that use handles may use the image.
     bool listed;
     struct spyi_texture_image *previous_listed, *next_listed;
@@ -17062,26 +17121,28 @@ typedef struct spyi_texture_image {
 struct spy_texture {
     spyi_object object;
     spyi_texture_image *image; // one reference
-    // What it is of the image. type, array, layer_count and level_count are also those of shader parameters.
+    // The part of the image. type, array, layer_count and level_count are also those of shader parameters.
     spyi_image_view_desc part;
     uint32_t width, height, depth; // texels of its first level
     uint64_t serial;               // unique on the device
     // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
-    // of a call know the texture by it. RWTexture2D and others have the same name here.
+    // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // "float4"
-    spy_shape shape;        // sizes when it is run over
-    // The views that shaders get, made when first needed; 0: not yet.
+    spy_shape shape;        // sizes for calls that run over the texture
+    // The views that shaders get, made when first needed; 0 if not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
-    uint32_t target_form; // what draws check of it as a target (call/targets.c); 0: no draw has
-    spy_tensor *grad;     // all levels, one after another; one reference; NULL: none
+    uint32_t
+        target_form; // what draws check when the texture is a target (call/targets.c); 0 means that no draw has checked it
+    spy_tensor *grad; // all levels, one after another; one reference; NULL if there is none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
-    bool has_sums;                             // it is in device.summed
-    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
-    const char *label;                         // a copy; NULL: none
+    bool has_sums;                             // the texture is in device.summed
+    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of `grad` in the shapes of the levels; one reference
+                                               // each
+    const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
 };
 
@@ -17089,7 +17150,7 @@ struct spy_texture {
 // recorded work may use one whose spy_sampler has been released.
 typedef struct spyi_sampler_object {
     spy_sampler_desc desc; // .label is NULL
-    uint64_t handle;       // of the backend
+    uint64_t handle;       // the backend's handle
     bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_sampler_object *next;
@@ -17098,12 +17159,12 @@ typedef struct spyi_sampler_object {
 struct spy_sampler {
     spyi_object object;
     spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
-    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
+    uint64_t handle;              // the backend's handle, which the spyi_sampler_object owns
     spy_sampler *previous, *next; // in device.samplers
 };
 
 // texture.c
-// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+// Returns the type of a texel in Slang code; NULL means that shaders cannot read the format.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
 
 // The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
@@ -17115,22 +17176,25 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
 // use for each level.
 #define SPYI_MOST_TEXTURE_USES 16
-// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+// Returns the view for a shader parameter; 0, and then `error` says why. `sampler` is the sampler of CUDA's
+// texture objects; otherwise NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
-// Returns the view for a target of draws: the first level, with all layers. 0: `error` says why.
+// Returns the view for a target of draws: the first level, with all layers. 0, and then `error` says why.
 SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
-// As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
+// Like spyi_texture_uses() for the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
                                         uint32_t count, uint32_t how);
 SPYI_FN void spyi_textures_attach(spy_device *device);
 SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
 // Frees the images without references whose work has finished.
 SPYI_FN void spyi_images_free_finished(spy_device *device);
-// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+// Returns a texture over `image`, which has one reference that the texture takes; NULL means that the error
+// has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
-// Returns the name of the nearest other format with that support (spyi_image_functions); NULL: there is none.
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL if there is
+// none.
 SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
@@ -17145,9 +17209,9 @@ SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 // handle.c
 // Gives back the numbers of an image's views, when no work uses them any more.
 SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
-// Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
+// Adds a use for each image that has handles to the first `count` uses: a kernel that uses handles may use any of them.
 // There is room for device.listed_count more. An image that the work draws into is left out. Returns the number of uses
-// with them.
+// afterwards.
 SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c
@@ -17158,7 +17222,8 @@ SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's rele
 // Writes host data into all of level 0 of a new texture.
 SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
                                      spyi_text *error);
-// Who gets work on textures, with its uses: the device's queue, or a command list. `error` has no prefix.
+// The receiver of work on textures and of its uses: the device's queue, or a command list. `error` has no
+// prefix.
 typedef struct spyi_texture_sink {
     spy_status (*record)(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
                          spyi_text *error);
@@ -17194,26 +17259,27 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
-    const spyi_type *type;    // of one element
+    const spyi_type *type;    // type of one element
     spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // of element 0 in the storage
+    uint64_t offset_bytes;    // offset of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
-    const char *label;           // a copy of desc.label; NULL: none
+    const char *label;           // a copy of desc.label; NULL if there is none
     spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
-    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL: none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
-    const spyi_type *grad_type;  // of a view being made: the parent's element type
-    bool grads_follow;           // of a view being made: measuring it makes views of `grads`
+    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
+    int64_t grad_shift[2];       // for a view being made: bytes from its elements to their gradients
+    const spyi_type *grad_type;  // for a view being made: the parent's element type
+    bool grads_follow;           // for a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     spy_tensor
-        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+        *sums; // for a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
     bool has_sums; // these are in device.summed
 };
 
-// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted tells whether they are
+// in device.summed.
 typedef struct spyi_summed {
     spy_tensor *grad, *sums;
     bool *noted;
@@ -17226,12 +17292,13 @@ enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 // >>tensor.c
 // Takes the tensor out of device.tensors; to be called before spyi_tensor_free().
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);
-// Returns a new header with reference 1 and no storage; NULL: out of memory.
+// Returns a new header with reference 1 and no storage; NULL when out of memory.
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device);
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
 SPYI_FN void spyi_tensors_attach(spy_device *device);
 SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
-// Returns a contiguous tensor on memory of its own, which is not set; NULL: `error` and *status say why.
+// Returns a contiguous tensor on memory of its own, which is not set; NULL, and then `error` and *status say
+// why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
 // Gives back the number of the tensor's handle (handle.c), if it has one.
@@ -17245,7 +17312,8 @@ SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
 // sizes, offsets and strides then fit into 63 bits, and code that computes with them need not check for
 // overflow.
 #define SPYI_MOST_BYTES ((int64_t)1 << 60)
-// Returns the number of elements; -1: a size is negative, or there are more than SPYI_MOST_BYTES elements.
+// Returns the number of elements; -1 means that a size is negative, or there are more than SPYI_MOST_BYTES
+// elements.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape);
 // Returns whether no size is negative and the elements take at most SPYI_MOST_BYTES in host and in device
 // layout.
@@ -17255,8 +17323,8 @@ SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
 SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
                                        spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
-// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL: the error has been
-// reported under `function`.
+// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL means that the error
+// has been reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
@@ -17301,12 +17369,12 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *
 SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
 SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
                                      spyi_text *error);
-// Sets each element to one value in C's layout; NULL: to zeros.
+// Sets each element to one value in C's layout, or with `value` NULL to zeros.
 SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
 
 // >>view.c
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
-// calls spyi_tensor_measure(). NULL: the error has been reported.
+// calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 
 // >>gradient.c
@@ -17314,13 +17382,13 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 // none.
 typedef struct spyi_type_finder {
     const spyi_type *(*find)(void *object, const char *name);
-    void *object; // NULL: nothing is found
+    void *object; // NULL means that nothing is found
 } spyi_type_finder;
-// Returns the type of a value's gradient, T.Differential in Slang; NULL: it has none. `finder` finds those of
-// structs.
+// Returns the type of a value's gradient, T.Differential in Slang; NULL means that it has none. `finder`
+// finds those of structs.
 SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
                                            const spyi_type *type);
-// Gives a new tensor the gradients that its desc asks for; false: the error has been reported.
+// Gives a new tensor the gradients that its desc asks for; false means that the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
 // A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
@@ -17337,18 +17405,19 @@ SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
 SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
 // Releases the exact sums of a gradient.
 SPYI_FN void spyi_sums_drop(spy_tensor *grad);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
+// makes `tensor` use the gradients of `from`
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 // >>data/device.h -------------------------------------------------------------------------------------------
 
-// struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
+// struct spy_device, how work is recorded on its queue, and the functions of src/data that need a device.
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
 #define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
 #define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
-// Functions that tensors call on the module that their desc names; room `module` gives them to the device.
+// Functions that tensors call on the module that their desc names; src/module gives them to the device.
 typedef struct spyi_module_table {
     // May leave the device meanwhile. Returns NULL when the module has no such type.
     const spyi_type *(*find_type)(void *module, const char *name);
@@ -17376,32 +17445,33 @@ struct spy_device {
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once, so that calls need not lock `types`
     spyi_pool pool;
     spyi_storage *readback;            // memory for results that the running call reads back
-    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0: none
-    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0 if there
+                                       // is none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL means that desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL means that desc.check_bounds is off
     uint32_t launch_graphs;            // number of launch graphs that plans keep
     bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // those that come before the last work
+    spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
     uint64_t last_submit;      // batch of the last work whose uses were noted
-    uint64_t untracked_epoch;  // epoch of the last work that may have written anywhere; 0: none
+    uint64_t untracked_epoch; // epoch of the last work that may have written anywhere; 0 if there is none
     uint64_t untracked_submit; // batch of that work: reading back waits for it
     uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
     spy_tensor *tensors;       // list of the living tensors
     spy_texture *textures;     // list of the living textures (texture.h)
     spy_sampler *samplers;     // list of the living samplers
     struct spyi_sampler_object *sampler_objects;
-    struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
+    struct spyi_texture_image *waiting_images; // pipelines without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images;  // those with handles
+    struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
     spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
-    spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
+    spy_function *finish_sums;          // adds them to gradients; NULL if not loaded yet
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -17411,15 +17481,17 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
-    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
-    // there is no GPU, and its kernels are not loaded (device/device.c).
+    // For a device that records a pack: the compute capabilities that kernels are compiled for, in order.
+    // `offline`: there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
-    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
+    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+                                 // backend
+    char *record_path;           // where the pack is written when the device is released; NULL means that no
+                                 // pack is written
     spy_device_stats stats;
-    // Members of later rooms, named behind the first member of each. This room uses only modules_of.
+    // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;
@@ -17429,22 +17501,22 @@ struct spy_device {
     spy_reload_hook reload;
     uint64_t reload_looked_ns;                 // time of the last look at the modules' files
     bool reload_looking;                       // some modules are still to be reloaded
-    struct spyi_reload_job *reload_job;        // the reload in progress; NULL: none
+    struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
     struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
-    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
-    struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
-    void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
+    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // fuse/
     const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
 
-// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses.
-// `untracked`: the work may also use memory that `uses` does not list.
+// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses. With
+// `untracked` the work may also use memory that `uses` does not list.
 static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
                                           uint32_t count, bool untracked, spyi_text *error) {
     work->before = spyi_take_uses(device, uses, count, untracked);
@@ -17499,7 +17571,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // functions of a device that b
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind);
 
 // >>packed.c
-// Returns a packed copy of `arg` with one reference; NULL: *problem says why.
+// Returns a packed copy of `arg` with one reference; NULL, and then *problem says why.
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 
 // >>data/gpu_print.h ----------------------------------------------------------------------------------------
@@ -17517,7 +17589,7 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
                                spyi_text *out);
 
-// >>gpu_print.c; without a printer all but create do nothing, and use must not be called
+// >>gpu_print.c: without a printer these functions do nothing, except create; use must not be called then
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
 SPYI_FN void spyi_print_destroy(spy_device *device);
 // Adds a kernel's string literals. Threads: any.
@@ -17526,8 +17598,8 @@ SPYI_FN uint64_t spyi_print_address(const spy_device *device);
 // Returns a printing kernel's use of the buffer. It is a read, so that such kernels may run side by side:
 // atomics reserve their records.
 SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// flush waits for all kernels that print and hands their messages to the log, if there is one; deliver does
-// so only if they have finished already.
+// spyi_print_flush() waits for all kernels that print, and hands their messages to the log, if there is one.
+// spyi_print_deliver() does so only if these kernels have finished already.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
 
@@ -17535,15 +17607,16 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 
 // desc.check_bounds: the device's record of the first tensor index outside a shape, reported as an error.
 
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // with a site: the index was into its tensor's gradient
+// A bit of a site: the index was into the gradient of the site's tensor.
+#define SPYI_BOUNDS_GRADIENT 0x80000000u
 
-// Creates `device->bounds`. *address: where kernels note the first bad index
+// Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
 // (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
 // nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// Returns an argument's number in the record, from 1; 0: indices are not checked, or memory ran out. Threads:
-// any.
+// Returns an argument's number in the record, from 1; 0 means that indices are not checked, or memory ran
+// out. Threads: any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
 // To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
 // index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
@@ -17938,7 +18011,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
-    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) { // in a struct it is 8 bytes
+    // a pointer or handle in a struct takes 8 bytes
+    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) {
         t.scalar = SPY_DTYPE_UINT64;
         t.host_size = t.host_align = t.device_size = t.device_align = 8;
         // In SPIR-V a handle is a uint2.
@@ -18449,7 +18523,8 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// Converts numbers of a common pair of dtypes; false: it is another pair. *done: whether all numbers fit.
+// Converts numbers of a common pair of dtypes; false means that it is another pair. *done tells whether all
+// numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
     if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
@@ -18507,11 +18582,11 @@ spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, sp
 
 // Says how element types in memory feed parameter types, and what the conversions of scalars cost.
 //
-// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other
-// sign, 3 int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9
-// needs a check of each value or converts a stored result, 20 a number for all components of a vector.
-// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
-// but for the same width with another sign, which keeps the bits as C does.
+// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3
+// int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9 needs a check of
+// each value or converts a stored result, 20 a number for all components of a vector. The order follows Slang's own
+// overload resolution; lossy conversions of device memory are refused, but for the same width with another sign, which
+// keeps the bits as C does.
 
 #define SPYI_NO_FIT UINT32_MAX
 
@@ -18746,7 +18821,8 @@ SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_tex
     if (!base) {
         size_t length = strcspn(name, "<[");
         const char *begin = name, *end = name + length;
-        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false; // an array
+        // the name of an array
+        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false;
         for (const char *c = name; c < end; c++)
             if (*c == '.' || *c == ':') begin = c + 1;
         snprintf(own, sizeof own, "%.*s", (int)(end - begin), begin);
@@ -18797,7 +18873,7 @@ SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_t
                   spyi_spell(texel));
 }
 
-// SPIR-V 1.6, "Image Format".
+// SPIR-V's numbers of formats. Source: SPIR-V 1.6, "Image Format".
 static const struct {
     uint8_t format, spirv;
     const char *name;
@@ -18977,7 +19053,7 @@ SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count) {
 }
 
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0: NULL
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0 stands for NULL
     spyi_stream_u32(r, &size);
     if (r->out) {
         if (size) spyi_stream_raw(r, *v, size);
@@ -19169,7 +19245,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
 }
 
 SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type) {
-    uint32_t number = 0; // the first type is 1; 0: NULL
+    uint32_t number = 0; // the first type is 1; 0 stands for NULL
     if (r->out && *type) {
         while (number < r->type_count && r->types[number] != *type) number++;
         number = number < r->type_count ? number + 1 : SPYI_STREAM_NEW_TYPE;
@@ -19526,11 +19602,11 @@ spy_arg spy_arg_any(const char *name) {
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // copy of the host values; NULL: none
-    spy_packed *fields; // those of a struct or pair
+    void *data;         // copy of the host values; NULL if there is none
+    spy_packed *fields; // fields of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
-    spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
+    spyi_atomic references; // references to a copy that spyi_packed_make() returned; unused in its fields
 };
 
 // The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.
@@ -20301,8 +20377,8 @@ static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int6
     }
 }
 
-// Returns the cost of copying the box in the cheaper way, in bytes. *split: in pieces, one for each item of
-// dimension `dim`.
+// Returns the cost of copying the box in the cheaper way, in bytes. Sets *split when it is cheaper to copy in
+// pieces, one for each item of dimension `dim`.
 static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
     int64_t low, high;
     bool ignored;
@@ -20680,7 +20756,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 }
 
 // Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
-// false: the error has been reported.
+// false means that the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;
@@ -20790,7 +20866,7 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Reads or writes elements range[0] .. range[0] + range[1]; NULL: all elements.
+// Reads or writes elements range[0] .. range[0] + range[1]; NULL means all elements.
 static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
                                        void *data, size_t size_bytes, bool upload) {
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
@@ -20858,7 +20934,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 // Gradients of textures: one tensor of float numbers for each, which holds the levels one after another, and a
 // view of it for each level.
 
-// Returns the sizes of a level: the texture's shape with what halves from level to level.
+// Returns the shape of a level: width, height and depth are halved for each level, layers are not.
 static spy_shape spyi_texture_level_shape(const spy_texture *t, uint32_t level) {
     spy_shape shape = t->shape;
     bool layers = t->part.array || t->part.type == SPY_TEXTURE_TYPE_CUBE;
@@ -21037,7 +21113,8 @@ SPYI_FN void spyi_images_free_finished(spy_device *device) {
 }
 
 static void spyi_image_unused(spy_device *device, spyi_resource *resource) {
-    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // its first member's first member
+    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // the resource is the first member of
+                                                                        // the image's first member
     image->next = device->waiting_images;
     device->waiting_images = image;
     spyi_images_free_finished(device);
@@ -21097,7 +21174,7 @@ static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_d
 
 // >>textures
 
-// Shaders read the depth alone of a format with stencil.
+// Of a format with depth and stencil, shaders read only the depth.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
     const spy_format_info *info = spyi_format(format);
     if (!info) return NULL;
@@ -21214,7 +21291,7 @@ static void spyi_usage_text(uint32_t usage, spyi_text *out) {
     if (first) spyi_text_add(out, "nothing");
 }
 
-// Returns how far another format is from the wanted one; UINT32_MAX: it is not alike.
+// Returns how much another format differs from the wanted one; UINT32_MAX means that it cannot replace it.
 static uint32_t spyi_format_distance(const spy_format_info *a, const spy_format_info *b) {
     if (a->has_depth != b->has_depth || a->is_integer != b->is_integer || b->is_compressed) return UINT32_MAX;
     if (a->is_integer && a->is_signed != b->is_signed) return UINT32_MAX;
@@ -21406,7 +21483,7 @@ spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc
 
 // >>views
 
-// Copies of a texel's bits are texels of both formats.
+// Returns whether the bits of a texel of one format are a texel of the other.
 static bool spyi_formats_fit(const spy_format_info *a, const spy_format_info *b) {
     return a->block_bytes == b->block_bytes && a->block_width == b->block_width &&
            a->is_compressed == b->is_compressed && !a->has_depth && !b->has_depth;
@@ -21455,7 +21532,8 @@ static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view
                       d->layer, part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK; // the type stays
+    // the view has the texture's type
+    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK;
     if (cube && part->layer_count % 6 == 0) {
         part->array = part->layer_count > 6;
         return SPY_OK;
@@ -21597,7 +21675,7 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *t, uint32_t level, u
 
 SPYI_FN uint32_t spyi_texture_uses(const spy_texture *t, uint32_t how, spyi_use *uses) {
     const spyi_image_view_desc *part = &t->part;
-    if (part->layer_count == t->image->texture.layers) { // then the levels lie next to each other
+    if (part->layer_count == t->image->texture.layers) { // with all layers, the levels follow each other
         uses[0] = spyi_texture_layer_use(t, 0, 0, part->layer_count * part->level_count, how);
         return 1;
     }
@@ -21621,7 +21699,7 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
-// Returns the image's view of that part, which is made if there is none; 0: `error` says why.
+// Returns the image's view of that part, which is made if there is none; 0, and then `error` says why.
 static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
                                 const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
     spyi_shader_view *view = image->views;
@@ -21889,7 +21967,8 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
         for (uint32_t i = 0; i < own; i++) {
             if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
             target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
-            if (!target) uses[i].how = use.how; // an argument too: both are in one layout
+            // The texture is an argument too, so that both uses need one layout.
+            if (!target) uses[i].how = use.how;
         }
         if (!target) uses[count++] = use;
     }
@@ -21905,7 +21984,7 @@ static spy_status spyi_can_list(spy_device *device, spyi_text *error) {
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds or makes the number of a view. `sampler`: of a combined handle; else NULL.
+// Finds or makes the number of a view. `sampler` is the sampler of a combined handle; otherwise NULL.
 static spy_status spyi_texture_number(spy_texture *t, bool stored, spy_sampler *sampler, uint64_t *number,
                                       spyi_text *error) {
     spy_device *device = t->object.device;
@@ -22080,7 +22159,7 @@ static spyi_texture_sink spyi_texture_queue(spy_device *device) {
 
 // The sizes of rows and slices of a box of texels without gaps.
 typedef struct spyi_texel_sizes {
-    uint64_t row, slice; // bytes
+    uint64_t row, slice; // bytes of a row of blocks, and of a slice
     uint32_t rows;       // rows of blocks in a slice
     uint32_t slices;     // slices of all layers
 } spyi_texel_sizes;
@@ -22095,7 +22174,8 @@ static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *bo
     return sizes;
 }
 
-// Checks one dimension of a region: its first texel and its size, of which 0 becomes what is left.
+// Checks one dimension of a region: its first texel and its size; a size of 0 becomes the number of texels
+// that are left.
 static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
                              spyi_text *error) {
     if (at >= most || *size > most - at) {
@@ -22113,7 +22193,7 @@ static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint
     return false;
 }
 
-// Makes a box of the image from a region of the texture; NULL: all of level 0.
+// Makes a box of the image from a region of the texture; NULL means all of level 0.
 static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region *region, spyi_image_box *box,
                                   spyi_text *error) {
     const spyi_image_view_desc *part = &t->part;
@@ -22146,13 +22226,13 @@ static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// The box's levels and layers are those of the image. The use is of the whole subresources.
+// Returns the use of whole subresources by a copy. The box counts its levels and layers in the image.
 static spyi_use spyi_box_use(const spy_texture *t, const spyi_image_box *box, uint32_t how) {
     return spyi_texture_layer_use(t, box->level - t->part.first_level, box->first_layer - t->part.first_layer,
                                   box->layer_count, SPYI_USE_COPIED | how);
 }
 
-// Texels of multisampled textures and of those with stencil do not lie in other memory in one piece.
+// Texels of multisampled textures and of textures with stencil cannot be copied to other memory in one piece.
 static spy_status spyi_check_plain(const spy_texture *t, spyi_text *error) {
     const spy_format_info *f = spyi_format(t->part.format);
     if (t->image->desc.samples > 1) {
@@ -22256,7 +22336,7 @@ static spyi_image_box spyi_next_piece(uint32_t format, const spyi_image_box *who
         return piece;
     }
     piece.layer_count = 1;
-    if (slices >= 1) { // 3-D
+    if (slices >= 1) { // whole slices of a 3-D texture
         if (piece.depth > slices) piece.depth = (uint32_t)slices;
     } else {
         piece.depth = 1;
@@ -22361,7 +22441,7 @@ static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_textu
     return status;
 }
 
-// Work in an engine's command buffer has not been executed as long as the engine has not said so.
+// Work in an engine's command buffer counts as not executed until the engine reports it.
 static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
     const spyi_gpu_base *gpu = t->object.device->base;
     const spyi_resource *r = &t->image->texture.resource;
@@ -22530,13 +22610,14 @@ static spy_status spyi_record_image_copy(const spyi_texture_sink *sink, spy_text
     uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
     uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
     if (!spyi_image_copies_within(&work)) return sink->record(sink->object, &work.work, uses, 2, error);
-    uses[0].how |= SPYI_USE_READS; // one layout for both ends; their layers meet, so they are one range
+    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that they
+                                   // are one range
     if (uses[1].begin < uses[0].begin) uses[0].begin = uses[1].begin;
     if (uses[1].end > uses[0].end) uses[0].end = uses[1].end;
     return sink->record(sink->object, &work.work, uses, 1, error);
 }
 
-// A size of 0 in one region is that of the other one.
+// A size of 0 in one region becomes the size in the other region.
 static void spyi_share_size(uint32_t *a, uint32_t *b) {
     if (*a == 0) *a = *b;
     if (*b == 0) *b = *a;
@@ -22654,7 +22735,7 @@ SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_t
 
 // >>blits
 
-// All of one level, in the texture's own numbers.
+// Makes the region of all texels of one level, counted in the texture.
 static spyi_image_box spyi_level_box(const spy_texture *t, uint32_t level) {
     const spyi_image_desc *d = &t->image->desc;
     spyi_image_box box;
@@ -22689,8 +22770,8 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
-// Refuses a texture whose format the device cannot read, or write, in blits. `support`: what the blit needs of it.
-// `name`: the parameter.
+// Refuses a texture whose format the device cannot read, or write, in blits. `support` is the support that the
+// blit needs, `name` the parameter's name.
 static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
                                           spyi_text *error) {
     spy_device *device = t->object.device;
@@ -22976,7 +23057,8 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     return status;
 }
 
-// Sets every scalar of one element in C's layout to `value`; false: the value does not fit into one of them.
+// Sets every scalar of one element in C's layout to `value`; false means that the value does not fit into one
+// of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
@@ -23276,7 +23358,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // no element offset beyond this is inside
+    int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     // No stride may be longer, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;
@@ -23413,7 +23495,7 @@ spy_index spy_index_new(void) {
     return item;
 }
 
-// Returns how many indices Python's slice(start, stop, step) selects of n; *first: the first of them.
+// Returns how many indices Python's slice(start, stop, step) selects of n; *first becomes the first of them.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
     int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
@@ -23433,8 +23515,8 @@ static bool spyi_index_is_at(const spy_index *item) {
     return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
 }
 
-// Checks the items against the tensor: their number, indices and steps, and the view's rank. false: the error
-// has been reported.
+// Checks the items against the tensor: their number, indices and steps, and the view's rank. false means that
+// the error has been reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     const spy_shape *shape = &tensor->shape;
@@ -23656,8 +23738,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Returns whether elements of `grad` can be a gradient of elements of `type`. Of structs only that both are
-// structs is checked here; a call checks the types.
+// Returns whether elements of `grad` can be a gradient of elements of `type`. Of two structs the fields are
+// not compared here; a call checks their types.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)
@@ -23697,7 +23779,8 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
     return false;
 }
 
-// Returns the element type for a gradient that desc.with_grad asks for; NULL: the error has been reported.
+// Returns the element type for a gradient that desc.with_grad asks for; NULL means that the error has been
+// reported.
 static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
                                            const char *function) {
     spy_device *device = tensor->object.device;
@@ -23838,7 +23921,7 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
 }
 
 // Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
-// gradient. NULL: neither the view nor the gradient has this element type, or memory ran out.
+// gradient. NULL means that neither the view nor the gradient has this element type, or that memory ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
@@ -23952,7 +24035,7 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 
 // >>reshape
 
-// Replaces a size of -1 in *shape by the one that fits; false: the error has been reported.
+// Replaces a size of -1 in *shape by the one that fits; false means that the error has been reported.
 static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     spy_shape known = *shape;
@@ -23986,7 +24069,7 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
 // Computes strides that walk the tensor's elements in their order under another shape. Groups of dimensions
 // with equal products are matched from the first on; within a group the tensor's dimensions must be
 // contiguous with each other. Returns the tensor's first dimension that is not contiguous with the next one;
-// -1: there is none.
+// -1 if there is none.
 // Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
 static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
     uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions of sizes other than 1
@@ -24049,7 +24132,7 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 // >>other element types
 
 // Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
-// whose stride cannot be converted; -1: there is none.
+// whose stride cannot be converted; -1 if there is none.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -24134,7 +24217,7 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // type of the first scalar; NULL: none yet
+    const spyi_type *scalar; // type of the first scalar; NULL means none yet
     spyi_text first;         // path of the first scalar
     spyi_text path;
     size_t next;   // device offset at which the next scalar must lie, bytes
@@ -24176,8 +24259,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL: `why` says
-// why not.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL, and then
+// `why` says why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {
@@ -24321,8 +24404,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 
 typedef struct spyi_column {
     size_t width;                // characters of one scalar's text
-    int left, right;             // of floats: characters before and behind the point
-    int places, exponent_digits; // digits behind the point and of the exponent
+    int left, right;             // for floats: characters before and after the point
+    int places, exponent_digits; // numbers of digits after the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
     double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
@@ -24397,7 +24480,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 }
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
     if (!spyi_print_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
@@ -24440,7 +24523,7 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
     spyi_text_free(&text);
 }
 
-// >>walking what is shown: the dimensions of the tensor, then those of its elements
+// >>walking the shown elements: the dimensions of the tensor, then those of its elements
 
 typedef struct spyi_printer {
     const spy_tensor *tensor;
@@ -24449,8 +24532,8 @@ typedef struct spyi_printer {
     spyi_text out;
 } spyi_printer;
 
-// A place in the data: the next dimension of the tensor (equal to its rank inside an element), the type and
-// bytes of what lies there, and its column.
+// A position in the data: the next dimension of the tensor (equal to its rank inside an element), the type
+// and bytes of the value there, and its column.
 typedef struct spyi_spot {
     uint32_t dim;
     const spyi_type *type;
@@ -24468,7 +24551,7 @@ static int64_t spyi_type_length(const spyi_type *type) {
                                             : (int64_t)type->columns;
 }
 
-// Returns the number of dimensions left at a spot; 0: it is a scalar or a struct.
+// Returns the number of dimensions left at a spot; 0 means that it is a scalar or a struct.
 static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
     uint32_t rank = p->tensor->shape.rank - s->dim;
     for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
@@ -24768,8 +24851,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0: none. *part: their type; in C's layout they follow each
-// other.
+// Returns the number of parts that [i] can select, 0 if there is none. *part becomes their type; in C's
+// layout the parts follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -24777,8 +24860,8 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false: there is
-// none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false if there
+// is none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -24833,7 +24916,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// Moves the cursor to part `index`; false: `what` and *status say why not.
+// Moves the cursor to part `index`; false, and then `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -24868,7 +24951,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// Moves the cursor to the field or component of that name; false: `what` and *status say why not.
+// Moves the cursor to the field or component of that name; false, and then `what` and *status say why not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -24902,8 +24985,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     return false;
 }
 
-// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL: the
-// step failed.
+// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL means
+// that the step failed.
 static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
                                   spy_status *status) {
     *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -24974,7 +25057,7 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 typedef struct spyi_cursor_work {
     bool write;      // from `values` to the place; else from the place to `values`
     bool check;      // only check whether the values fit
-    spy_dtype dtype; // of `values`
+    spy_dtype dtype; // dtype of `values`
     char *values;
     size_t done;      // scalars so far
     const char *stop; // the scalar that does not fit, and the two dtypes
@@ -25002,7 +25085,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     return true;
 }
 
-// Copies or checks all scalars of a place; false: w->stop does not fit.
+// Copies or checks all scalars of a place; false means that w->stop does not fit.
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
@@ -25123,7 +25206,7 @@ SPYI_FN void spyi_cursors_attach(spy_device *device) {
     device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
 }
 
-// Returns a new range with zeroed data, linked to its device and tensor; NULL: out of memory.
+// Returns a new range with zeroed data, linked to its device and tensor; NULL when out of memory.
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
@@ -25577,8 +25660,8 @@ static void spyi_build_join(spyi_build *b) {
     b->started = false;
 }
 
-// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL:
-// there is none.
+// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL
+// if there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;
@@ -25590,7 +25673,7 @@ static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted
     return found;
 }
 
-// Waits for the build; false: the caller is to leave, and the build is now in builds->left.
+// Waits for the build; false means that the caller is to leave, and the build is now in builds->left.
 static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     spyi_builds *builds = &b->device->builds;
     spyi_mutex_lock(&builds->lock);
@@ -25708,7 +25791,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Finds value number `index` (from 0) of a record; false: there is none.
+// Finds value number `index` (from 0) of a record; false if there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -25738,16 +25821,16 @@ static bool spyi_message_is_float(uint32_t dtype) {
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
-    char fill, align, sign, type; // 0: not given
+    char fill, align, sign, type; // 0 if not given
     bool alternate;
-    int width, precision; // -1: not given
+    int width, precision; // -1 if not given
 } spyi_message_spec;
 
 static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// Reads a number of at most three digits, 0 without digits; -1: it is longer.
+// Reads a number of at most three digits, 0 without digits; -1 means that it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -25909,7 +25992,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
 
 // >>fields and records
 
-// Returns what the format needs instead of the value that it got; NULL: they fit.
+// Returns what the format needs instead of the value that it got; NULL means that they fit.
 static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
     bool integers = spec->type && strchr("bdoxX", spec->type),
          reals = spec->type && strchr("eEfFgG%", spec->type);
@@ -25948,8 +26031,8 @@ static void spyi_message_value_text(const spyi_message_value *v, const spyi_mess
     if (v->rows) spyi_text_add(out, "}");
 }
 
-// Appends the value of a field. `at` points behind its "{", `end` to its "}". What is wrong with the field is
-// written in its place.
+// Appends the value of a field. `at` points behind its "{", `end` to its "}". If the field is wrong, a text
+// that says why is written instead.
 static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
                                const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;
@@ -26009,7 +26092,7 @@ typedef struct spyi_print_buffer {
     uint32_t capacity;      // words for records
     spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
     spyi_mutex lock;        // guards `literals`: compile threads add to them, too
-    spyi_literals literals; // those of all kernels so far
+    spyi_literals literals; // literals of all kernels loaded so far
 } spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
@@ -26021,7 +26104,7 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
-// Empties the buffer for the kernels that are recorded from now on.
+// Records that the buffer is emptied, before the kernels that are recorded from now on.
 static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
@@ -26062,7 +26145,7 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->resource.references = 1; // this one is the device's; command lists hold references, too
+    p->storage->resource.references = 1; // the device's reference; command lists hold further ones
     return spyi_print_reset(device, error);
 }
 
@@ -26235,7 +26318,7 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
 enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
 enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
 
-// One argument of one function, both by name.
+// The names of a function and of one of its arguments.
 typedef struct spyi_site {
     char *function, *argument;
 } spyi_site;
@@ -26252,7 +26335,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     const spyi_storage *storage = device->bounds->storage;
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    // Wait, or the next look at the record could come before the upload.
+    // Waits, because otherwise the next look at the record could come before the upload.
     if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
@@ -26292,8 +26375,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device) {
     device->bounds = NULL;
 }
 
-// Returns the number (from 1) of an argument, which is added if new; 0: out of memory. The caller holds the
-// lock.
+// Returns the number (from 1) of an argument, which is added if new; 0 when out of memory. The caller holds
+// the lock.
 static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
@@ -26479,10 +26562,10 @@ typedef struct spyi_saved {
     char name[256];
     char dtype[8];
     spy_shape shape;
-    uint64_t begin, end; // bytes behind the head
+    uint64_t begin, end; // offsets in bytes, counted from the end of the head
 } spyi_saved;
 
-// By spy_dtype.
+// safetensors' names of dtypes, by spy_dtype.
 static const char *spyi_saved_dtype(const spyi_type *type) {
     static const struct {
         spy_dtype dtype;
@@ -26498,7 +26581,7 @@ static const char *spyi_saved_dtype(const spyi_type *type) {
     return NULL;
 }
 
-// Returns the tensor of an argument; NULL: *status and `error` say what it is instead.
+// Returns the tensor of an argument; NULL, and then *status and `error` say what it is instead.
 static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *args, size_t index,
                                      spy_status *status, spyi_text *error) {
     const spy_arg *arg = &args->items[index];
@@ -26594,7 +26677,8 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false: it is not there.
+// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
+// that it is not there.
 
 typedef struct spyi_json {
     const char *at, *end;
@@ -26607,7 +26691,7 @@ static bool spyi_json_skip(spyi_json *j, char c) {
     return true;
 }
 
-// Reads a string; one that is longer than `out` or has escapes becomes "", which is nobody's name.
+// Reads a string; one that is longer than `out` or has escapes becomes "", which is no tensor's name.
 static bool spyi_json_string(spyi_json *j, char *out, size_t room) {
     size_t size = 0;
     bool fits = true;
@@ -26681,7 +26765,8 @@ static bool spyi_json_saved(spyi_json *j, spyi_saved *entry) {
     return spyi_json_skip(j, '}') && seen == 7;
 }
 
-// Finds the entry of that name. Returns false when the head is damaged; else *found says whether there is one.
+// Finds the entry of that name. Returns false when the head is damaged; otherwise *found says whether there
+// is such an entry.
 static bool spyi_json_find(spyi_json j, const char *name, spyi_saved *entry, bool *found) {
     spyi_saved next;
     *found = false;
@@ -26943,8 +27028,8 @@ SPYI_FN void spyi_device_free(spy_device *device) {
 
 // >>compiler/compiler.h -------------------------------------------------------------------------------------
 
-// The compiler room's interface: it loads modules, looks up types and functions, and compiles kernels with
-// libslang. Rooms below this one see the types of this header and never a Slang pointer.
+// The interface of src/compiler, which loads modules, looks up types and functions, and compiles kernels with
+// libslang. Later stages see the types of this header and never a Slang pointer.
 //
 // Each process has one thread that calls libslang and owns its global session (worker.c). Each device has one
 // spyi_compiler, and each user module one spyi_unit. A unit keeps its modules in serialized form. Before its
@@ -26973,8 +27058,8 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
-    bool print; // true: print() of the module slangpy_print records; false: it does nothing
-    // Tensors check their indices and record bad ones at this device address. 0: no check.
+    bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
+    // Tensors check their indices and record bad ones at this device address. 0 means that they do not.
     uint64_t bounds_record;
     spy_file_hook files;
 } spyi_compiler_desc;
@@ -27000,11 +27085,11 @@ SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *ou
 // >>units
 typedef struct spyi_unit_desc {
     const char *path;        // path of the module's file, or NULL
-    const char *source;      // the module's text; NULL: it is read from `path`
-    size_t source_size;      // bytes of `source`; 0: `source` ends with a NUL
+    const char *source;      // the module's text; NULL means that it is read from `path`
+    size_t source_size;      // bytes of `source`; 0 means that `source` ends with a NUL
     const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
-    const char *name; // the name to import the module by; NULL: taken from `path`, else "module"
+    const char *name; // the name to import the module by; NULL means taken from `path`, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -27013,9 +27098,9 @@ typedef struct spyi_unit_desc {
     size_t link_count;
     const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
     size_t conformance_count;
-    bool trusted; // true: precompiled modules are accepted without a seal (source.c)
+    bool trusted; // precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
-    const char *appended; // further text behind the module's own; NULL: none
+    const char *appended; // further text behind the module's own; NULL if there is none
 } spyi_unit_desc;
 
 // Loads and checks a module. Failures: SPY_ERROR_COMPILE, and `error` gets the compiler's messages with file
@@ -27130,12 +27215,12 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
 typedef struct spyi_declarations spyi_declarations;
-// Lists all declarations of the unit's module. NULL: out of memory.
+// Lists all declarations of the unit's module. NULL when out of memory.
 SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
 SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
 SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
-// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL:
-// out of memory.
+// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL
+// when out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
@@ -27144,7 +27229,7 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 
 typedef struct spyi_entry {
     uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0: compute
-    uint32_t threads[3]; // [numthreads]; 0: the function has none and is no entry point
+    uint32_t threads[3]; // [numthreads]; 0 means that the function has none and is no entry point
     bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // byte of each parameter in the block, known after compiling
@@ -27170,15 +27255,16 @@ typedef enum spyi_interpolation {
 
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
-    char *name;     // of the struct's field or of the parameter; "" of a result
+    char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location;     // the first of them; a matrix takes one for each row
-    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;            // it is a field of that parameter or of the result
-    char *path;            // and then its place in it: ".light.color"; "": none
+    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX means the result
+    bool field;            // the input or output is a field of that parameter or of the result
+    char *path;            // for a field: its path in the parameter or result, such as ".light.color";
+                           // otherwise ""
     bool no_diff;          // the field says so
-    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
+    uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 
@@ -27231,7 +27317,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1: not used.
+    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1 if not used.
     uint32_t offset; // DATA: byte offset in its uniform buffer
     bool parameter;  // it belongs to the generated kernel, not to the user's modules
     // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
@@ -27258,8 +27344,8 @@ typedef struct spyi_inputs {
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
 SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether an input is an unsized array
 // Returns the global shader parameters of the unit and of all modules that it imports and links: paths and
-// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL:
-// reflection failed.
+// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL means
+// that reflection failed.
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
@@ -27296,7 +27382,7 @@ SPYI_FN void spyi_code_free(spyi_code *code);
 // Returns the SPY_FEATURE_* that SPIR-V code declares to need.
 SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
-// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
+// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0 if there is none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
                                           spyi_text *error);
 
@@ -27382,7 +27468,7 @@ enum {
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // of a parameter block
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // the register space of a parameter block
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
@@ -27577,7 +27663,7 @@ struct spyi_sl_session_table {
     // The fourth argument receives the conformance, which is a component.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
                                                          spyi_sl_type *interface_type, spyi_sl_component **,
-                                                         spyi_sl_int id, // -1: Slang chooses the id
+                                                         spyi_sl_int id, // -1 means that Slang chooses the id
                                                          spyi_sl_blob **diagnostics);
     // Modules belong to their session and are never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
@@ -27766,8 +27852,8 @@ typedef struct spyi_sl_library {
 // `path` and `places` are desc.slang_library and desc.slang_paths.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                                    const spyi_sl_library **library, spyi_text *error);
-// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0: none is known
-// by its path, since only the system's own search may find one.
+// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0 means that
+// none is known by its path, since only the system's own search may find one.
 SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count, spyi_text *found);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -27826,8 +27912,8 @@ typedef struct spyi_sl_sources {
     const spyi_text *content;
 } spyi_sl_sources;
 // Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
-// generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
-// source line and a mark at the column; NULL: no source lines.
+// generated file, whose locations are left out, or NULL. With `sources` each error and warning is followed by
+// its source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 
@@ -27838,7 +27924,7 @@ SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const 
 
 // >>compilers, units and sessions
 
-typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to ours.
+typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to spyi_type.
     spyi_sl_type *slang;
     const spyi_type *type;
 } spyi_sl_known;
@@ -27855,7 +27941,7 @@ typedef struct spyi_sl_source_files {
     spyi_sl_files object;
     spyi_compiler *compiler;
     spyi_sl_session *session;
-    spyi_sl_loading *loading; // NULL: no unit is being loaded
+    spyi_sl_loading *loading; // NULL means that no unit is being loaded
     bool refused;             // libslang asked for a file while no unit was being loaded
 } spyi_sl_source_files;
 
@@ -27874,7 +27960,7 @@ struct spyi_sl_live {
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
     size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
-    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means not looked up yet
     uint32_t by_id_count;
     spyi_sl_known *known; // a hash table with open addressing
     uint32_t known_count, known_capacity;
@@ -27902,13 +27988,14 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // 1: the log has said already that spirv-opt is missing
+    spyi_atomic told_optimization; // 1 if the log has said already that spirv-opt is missing
     char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
-    uint64_t embedded_hash;         // of the embedded modules' text
-    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL: there are none
+    uint64_t embedded_hash;         // hash of the embedded modules' text
+    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
+                                    // none
     bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
     spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
@@ -27921,7 +28008,7 @@ struct spyi_compiler {
 // A file that a unit read or looked for. A changed stamp means that the unit has changed.
 typedef struct spyi_sl_watched {
     char *path;
-    uint64_t stamp; // the file's stamp before it was read; 0: no such file
+    uint64_t stamp; // the file's stamp before it was read; 0 means that there is no such file
 } spyi_sl_watched;
 
 struct spyi_unit {
@@ -27929,8 +28016,8 @@ struct spyi_unit {
     uint32_t serial;        // unique in the compiler
     spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
-    char *given_name, *given_path; // copies from the desc; NULL: not given
-    char *appended;                // text behind the module's own; NULL: none
+    char *given_name, *given_path; // copies from the desc; NULL if not given
+    char *appended;                // text behind the module's own; NULL if there is none
     spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
@@ -27948,13 +28035,14 @@ struct spyi_unit {
     spyi_unit **links;
     size_t link_count;
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
-    spyi_atomic inputs_asked; // 1: inputs and inputs_known are filled and no longer change
+    spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
     bool cuda_kernels_asked;
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
-    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL: nothing yet
+    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL means that nothing has
+                                   // been read yet
     char **imports;                // names of the module_count modules
     size_t module_count;           // number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
@@ -27962,7 +28050,7 @@ struct spyi_unit {
     // Names the unit in questions of memo.h: equal for units of equal text, imports and options. Empty: its answers
     // are not kept on disk.
     spyi_text identity;
-    spyi_sl_live *live; // NULL: its answers have come from disk so far
+    spyi_sl_live *live; // NULL means that its answers have come from disk so far
 };
 
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
@@ -27980,14 +28068,16 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
-// a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
+// a lost worker. `kib`: KiB that the coming query will leave in it. NULL means that the session is lost, and
+// that no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
-// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL: the text does not compile.
+// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL means that the text does not
+// compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
 // Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
-// NULL: `messages` says why.
+// NULL, and then `messages` says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
@@ -28054,8 +28144,8 @@ SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
-// What the files of this room share beyond sessions: conversion of Slang's types and functions to spyi_type
-// and spyi_signature, shader parameters, entry points, and queries by compiling a text.
+// What the files of src/compiler share beyond sessions: conversion of Slang's types and functions to
+// spyi_type and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 
 // >>code.c
 
@@ -28068,13 +28158,16 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Returns false for names that crash libslang's look-ups or mean nothing.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-// Returns the part after the last "::" or "." outside of <>. *prefix: bytes before that separator, or 0.
+// Returns the part after the last "::" or "." outside of <>. *prefix becomes the number of bytes before that
+// separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL: the unit's modules do not know it
-// Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
+                                      const spyi_type *type); // NULL means that the unit's modules do not
+                                                              // know it
+// Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
+// layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
@@ -28083,8 +28176,8 @@ SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whethe
 // never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// Finds the function or set of overloads called `name`; NULL when there is none. *constructed: the struct,
-// when they are its constructors.
+// Finds the function or set of overloads called `name`; NULL when there is none. *constructed becomes the
+// struct, if the functions are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
 // Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
@@ -28104,11 +28197,12 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // The binding of one shader parameter, as Slang numbers it.
 typedef struct spyi_sl_binding {
-    // UINT32_MAX: none. With rules->by_address: set 0, and `binding` is the uniform buffer's number.
+    // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
+    // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0: the parameter is not in a uniform buffer.
+    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
+    // For a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
     uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
@@ -28170,14 +28264,14 @@ SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 //     spyi_memo_end(&m);
 
 typedef struct spyi_memo {
-    spyi_unit *unit; // NULL: the unit has no memory
+    spyi_unit *unit; // NULL means that the unit has no memory
     spyi_text question;
 } spyi_memo;
 
 // Writes the fields of an answer, or reads them back.
 typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
 
-// Begins a question about the unit; `kind` is the sort of question, `name` a part of it (NULL: none).
+// Begins a question about the unit; `kind` says what is asked; `name` is a part of the question, or NULL.
 SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
 SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
 SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);
@@ -28188,8 +28282,8 @@ SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer)
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
 // Fields of the simplest answers.
-SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // of a bool
-SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_type *
+SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
+SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 
 // >>units
 
@@ -28199,8 +28293,8 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
 // Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
 SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
-// Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
-// their files unchanged.
+// Opens the session of a unit that has had its answers from disk. NULL means that its modules are neither on disk
+// any more nor their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
 // Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
 SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);
@@ -28237,7 +28331,7 @@ typedef struct spyi_code_faults {
 
 struct spyi_code_target {
     int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
-    const char *profile; // Slang's profile of the target; NULL: the target has none
+    const char *profile; // Slang's profile of the target; NULL means that the target has none
     // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
     spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
@@ -28632,7 +28726,7 @@ typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field detail; // text of the first span at the primary line's location
     bool open;                    // the primary line is not yet written
     const char *hidden;
-    const spyi_sl_sources *sources; // NULL: no source lines are quoted
+    const spyi_sl_sources *sources; // NULL means that no source lines are quoted
     spyi_text path, file;           // path and text of the file that was read last
     spyi_text *out;
 } spyi_diagnostic_state;
@@ -28768,6 +28862,16 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
 // The opened library: a mutable global like the worker (worker.c), and guarded by the global lock as well.
 static spyi_sl_library spyi_sl_the_library;
 
+// The functions of the library by name. A table makes less code than a call for each function.
+typedef struct spyi_sl_symbol {
+    const char *name;
+    size_t offset; // offset of the function's member in spyi_sl_library
+} spyi_sl_symbol;
+
+#define SPYI_SL_SYMBOL(result, name, arguments) { #name, offsetof(spyi_sl_library, name) },
+static const spyi_sl_symbol spyi_sl_symbols[] = { SPYI_SL_FUNCTIONS(SPYI_SL_SYMBOL) };
+#undef SPYI_SL_SYMBOL
+
 // Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
 // it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
@@ -28779,13 +28883,11 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     spyi_sl_library found;
     memset(&found, 0, sizeof found);
     const char *missing = NULL;
-    void *symbol = NULL;
-#define SPYI_SL_LOAD(result, name, arguments)                                                                \
-    symbol = spyi_library_symbol(handle, #name);                                                             \
-    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                 \
-    else if (!missing) missing = #name;
-    SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
-#undef SPYI_SL_LOAD
+    for (size_t i = 0; i < sizeof spyi_sl_symbols / sizeof spyi_sl_symbols[0]; i++) {
+        void *symbol = spyi_library_symbol(handle, spyi_sl_symbols[i].name);
+        if (symbol) memcpy((char *)&found + spyi_sl_symbols[i].offset, &symbol, sizeof symbol);
+        else if (!missing) missing = spyi_sl_symbols[i].name;
+    }
     const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
     if (missing) {
         if (version)
@@ -28947,8 +29049,8 @@ void spyi_sl_release(void) {
 //
 // libslang keeps its syntax-tree builder in a thread-local that only the creation of a global session sets
 // for good: on any other thread functions such as spReflection_isSubType() read through NULL (2026.12,
-// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of ours, the
-// worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
+// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of the library,
+// the worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
 // whose time is over leaves the call behind. The worker is then lost, with its global session and all
 // sessions in it. The next task gets a new worker, which opens sessions from the modules that units have
 // stored. When libslang returns to a lost worker, that worker closes its sessions and ends.
@@ -28979,12 +29081,12 @@ struct spyi_sl_worker {
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
-    spyi_sl_task *task;     // NULL: no task
+    spyi_sl_task *task;     // NULL means no task
     bool started, ending, ended;
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks
-    bool threw;                 // libslang threw: the thread never returns
-    void (*ask)(void *context); // what the caller's thread shall run for the worker; NULL: nothing
+    bool threw;                 // libslang has thrown an exception, so that the thread never returns
+    void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
     uint32_t ask_failed;   // number of allocations that failed in `ask`
     spyi_sl_live *closing; // list of sessions to close
@@ -29025,7 +29127,7 @@ static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
     memcpy(&set, &symbol, sizeof set);
     spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
     if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
-    // Another library set its handler since, which may call ours.
+    // Another library has set its handler since; it may call the library's handler.
     if (!begin && before != spyi_sl_on_terminate) {
         set(before);
         spyi_library_stay();
@@ -29917,11 +30019,11 @@ enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_name
 // What one text and the files that it includes name.
 typedef struct spyi_named {
     spyi_compiler *compiler;
-    spyi_sl_loading *loading; // NULL: included files are not looked at
+    spyi_sl_loading *loading; // NULL means that included files are not looked at
     uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
     uint32_t imported;        // modules that the text imports by itself
     bool imports_slangpy, exported, rewrites;
-    const char *behind; // where imports are written; NULL: nowhere
+    const char *behind; // where imports are written; NULL means nowhere
 } spyi_named;
 
 static bool spyi_word_is(const char *word, const char *end, const char *other) {
@@ -30043,7 +30145,7 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                              spyi_text *out) {
     enum { MOST = 64 };
     const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
-    const char *body_end = NULL; // where the twin of a rewritten function is written
+    const char *body_end = NULL; // where the copy of a rewritten function is written
     int depth = 0;
     for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -30586,7 +30688,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0 || c->recording; // of a pack nothing is read again
+    return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -30649,7 +30751,7 @@ static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     }
 }
 
-// What the unit is, once its files are known to be those that it was made of.
+// The properties of a unit, which hold once its files have been found unchanged.
 static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
     spyi_memo_unit *u = (spyi_memo_unit *)answer;
     void *imports = u->imports;
@@ -30793,7 +30895,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;
@@ -30949,7 +31051,8 @@ SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
     return good;
 }
 
-// Opens the unit from its text, as a first load does. NULL: the text is not the one that the answers are about.
+// Opens the unit from its text, as a first load does. NULL means that the text is not the one that the
+// answers are about.
 static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
     spyi_sl_loading loading;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };
@@ -31183,7 +31286,7 @@ void spyi_sl_live_free(spyi_sl_live *live) {
     for (uint32_t i = 0; i < live->conformance_count; ++i)
         live->conformances[i]->v->release(live->conformances[i]);
     free((void *)live->conformances);
-    if (live->session) live->session->v->release(live->session); // its modules go with it
+    if (live->session) live->session->v->release(live->session); // this releases the session's modules too
     free(live->links);
     free(live->by_id);
     free(live->known);
@@ -31338,7 +31441,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
         uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+        if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                                 // module's name
             module =
                 spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);
@@ -31462,7 +31566,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 
 // Units: creates them from a module's text or file, and loads, reloads and releases them.
 
-// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL: out of
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL when out of
 // memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };
@@ -31882,7 +31986,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // As for "Foo<float>", when it is Foo<let N : int>.
+    // Slang gives such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
@@ -32104,8 +32208,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
 }
 
 // Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
-// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0: the size is generic
-// ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0 means that the size is
+// generic ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -32220,7 +32324,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
 
 typedef struct spyi_sl_finding {
     const char *name;
-    const spyi_type *type; // NULL: not found
+    const spyi_type *type; // NULL if not found
 } spyi_sl_finding;
 
 static void spyi_sl_ask_constant(spyi_unit *unit, spyi_sl_live *live, void *context) {
@@ -32951,7 +33055,7 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
 // What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
 
 typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are hashes
-    uint64_t *keys;          // 0: a free slot
+    uint64_t *keys;          // 0 means a free slot
     uint32_t *values;
     uint32_t count, capacity;
 } spyi_ir_map;
@@ -32964,10 +33068,10 @@ typedef struct spyi_ir_call {
 
 typedef struct spyi_ir_function {
     uint64_t link; // hash of the name that is the same in all modules
-    char *name;    // NULL: no name is known
+    char *name;    // NULL means that no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
-    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0: none
+    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0 if there is none
 } spyi_ir_function;
 
 // One entry of a witness table: the function that implements method `key`.
@@ -32983,7 +33087,8 @@ struct spyi_sl_nested {
     uint64_t root;
 };
 
-SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key); // NULL: the key is not in the map
+// NULL means that the key is not in the map
+SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
 SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);
 SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link);
@@ -33041,7 +33146,7 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// Appends an element, all zero, to a growing array. NULL: out of memory.
+// Appends an element, all zero, to a growing array. NULL when out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
     if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
@@ -33142,7 +33247,8 @@ static spyi_ir_local *spyi_ir_local_of(const spyi_ir_text *t, spyi_ir_slice id) 
     return index ? &t->locals[*index] : NULL;
 }
 
-// Returns the link of the function, generic or key that an expression leads to; 0: it leads to none.
+// Returns the link of the function, generic or key that an expression leads to; 0 means that it leads to
+// none.
 static uint64_t spyi_ir_reduce(const spyi_ir_text *t, spyi_ir_slice s, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_begins(s, "specialize(")) {
@@ -33163,7 +33269,8 @@ static bool spyi_ir_is_made_of(spyi_ir_slice s) {
            spyi_ir_begins(s, "BackwardDiffIntermediateContextType(");
 }
 
-// Returns the link of the function whose body a derivative is made from; 0: the user wrote the derivative.
+// Returns the link of the function whose body a derivative is made from; 0 means that the user wrote the
+// derivative.
 static uint64_t spyi_ir_body(const spyi_ir_text *t, spyi_ir_slice derivative, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_is_made_of(derivative)) return spyi_ir_reduce(t, spyi_ir_inside(derivative), 0);
@@ -33416,10 +33523,10 @@ SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module)
 // modules' text in Slang's IR (slang_ir.c) is checked before code is made.
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // of the kernel's module and of the unit's modules
+    const spyi_sl_nested *parts[2]; // results for the kernel's module and for the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // names of the call without a derivative; NULL: none found
+    const char *caller, *callee; // names of the call without a derivative; NULL means none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
@@ -33661,8 +33768,8 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-// Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
-// not link.
+// Links an entry point of the unit's module with the modules that the unit links. NULL means that it links none,
+// or they do not link.
 static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
@@ -33863,7 +33970,8 @@ typedef struct spyi_sl_stage_question {
     bool good;
 } spyi_sl_stage_question;
 
-// Returns the stage that the module itself declares the function for, by [shader(...)]; 0: for none.
+// Returns the stage that the module itself declares the function for, by [shader(...)]; 0 means that it
+// declares it for none.
 static uint32_t spyi_sl_declared_stage(const spyi_sl_live *live, const spyi_sl_library *lib,
                                        const char *name) {
     uint32_t stage = 0;
@@ -34047,7 +34155,7 @@ struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
     bool failed;           // memory ran out: the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL: none yet
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means none yet
     const spyi_type **types; // these types
     uint32_t by_id_count;
 };
@@ -34977,8 +35085,8 @@ static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
 }
 
 // Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
-// properties. *name: its first function whose name can be looked up, or NULL: libslang reads a name as an
-// expression and crashes on an operator's, "()".
+// properties. *name becomes its first function whose name can be looked up, or NULL: libslang reads a name as
+// an expression and crashes on an operator's, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
@@ -35082,7 +35190,7 @@ static void spyi_sl_size_fields(spyi_stream *r, size_t *size) {
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info);
 
 static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_type_info **info) {
-    uint32_t number = 0; // the first is 1; 0: NULL
+    uint32_t number = 0; // the first is 1; 0 stands for NULL
     if (r->out && *info)
         for (number = 1; number <= tree->info_count && tree->infos[number - 1] != *info;) number++;
     spyi_stream_u32(r, &number);
@@ -35182,7 +35290,7 @@ SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
     spyi_sl_tree tree = { to, NULL, 0, 0, 0 };
     uint32_t known = 0;
     spyi_sl_node_fields(r, &tree, &to->root);
-    // Which descriptions are those of which types of the library.
+    // The number of types of the library that have descriptions, and then their identifiers.
     for (uint32_t i = 0; r->out && i < to->by_id_count; i++) known += to->by_id[i] != NULL;
     spyi_stream_u32(r, &known);
     for (uint32_t i = 0, id = 0; i < known && r->status == SPY_OK; i++, id++) {
@@ -35639,13 +35747,13 @@ enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
 // The position of a walk in Slang's layout.
 typedef struct spyi_sl_at {
-    size_t set, binding;           // of the next descriptor
+    size_t set, binding;           // numbers of the next descriptor
     size_t offset;                 // byte offset in the uniform buffer
-    size_t data_set, data_binding; // of the uniform buffer
+    size_t data_set, data_binding; // numbers of the uniform buffer
     size_t data_size;              // bytes of the uniform buffer
     uint32_t holder; // with rules->by_address: number of the uniform buffer, as in spyi_parameter_place
     bool parameter;
-    size_t entry_set, entry_binding; // of the entry point's first parameter
+    size_t entry_set, entry_binding; // numbers of the entry point's first parameter
     int depth;
 } spyi_sl_at;
 
@@ -35661,7 +35769,7 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-// inputs.c: appends an input and its binding, and returns the binding. NULL: out of memory.
+// inputs.c: appends an input and its binding, and returns the binding. NULL when out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
 // With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
@@ -35802,7 +35910,8 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL: out of memory.
+// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL when out of
+// memory.
 static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
     spyi_global_lock();
     if (!spyi_atomic_load(&unit->inputs_asked)) {
@@ -36146,15 +36255,16 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX: it has no such decoration
-    uint32_t storage;      // of a variable: its storage class; UINT32_MAX: the id is no variable
-    uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
-    uint32_t value;        // of a constant
+    uint32_t set, binding; // UINT32_MAX means that it has no such decoration
+    uint32_t storage;      // for a variable: its storage class; UINT32_MAX means that the id is no variable
+    uint32_t type;         // for a variable or pointer: the type it points to; for an array: the element type
+    uint32_t value;        // the value of a constant
     uint32_t number;       // the new binding
-    uint32_t image;        // of an image type: the word of its instruction
-    uint32_t op; // of a sampler, sampled image, run-time array or struct type: the operation that declares it
-    uint32_t handle;             // of a variable of the table of handles: its spyi_handle_kind
-    uint32_t function, position; // of a parameter: its function, and its index in that
+    uint32_t image;        // for an image type: the word of its instruction
+    uint32_t op; // for a sampler, sampled image, run-time array or struct type: the operation that declares
+                 // it
+    uint32_t handle;             // for a variable of the table of handles: its spyi_handle_kind
+    uint32_t function, position; // for a parameter: its function, and its index there
 } spyi_code_id;
 
 // One use of a uniform buffer's variable or of one of its members.
@@ -36297,7 +36407,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
     return false;
 }
 
-// Returns the variable that the code has for a binding; 0: the code does not use it.
+// Returns the variable that the code has for a binding; 0 means that the code does not use it.
 static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
     for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
         if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
@@ -36307,7 +36417,8 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
 
 // >>typed buffers
 
-// Returns the instruction of the image type of a variable or of an array's elements; NULL: it has none.
+// Returns the instruction of the image type of a variable or of an array's elements; NULL means that it has
+// none.
 static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
     const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
     if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
@@ -36317,7 +36428,7 @@ static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
 // Word numbers in OpTypeImage, and the value of SAMPLED for a storage image.
 enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 
-// Returns SPIR-V's image format for texels of a type; 0: there is none.
+// Returns SPIR-V's image format for texels of a type; 0 if there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // for one, two and four columns
@@ -36699,7 +36810,8 @@ static uint32_t spyi_code_equal_image(const spyi_code_scan *s, const uint32_t *i
     return 0;
 }
 
-// Returns the number of the format that all variables of this image type have; 0: they have several.
+// Returns the number of the format that all variables of this image type have; 0 means that they have
+// several.
 static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image, const uint8_t *formats,
                                         uint32_t count) {
     uint32_t common = 0, number = 0;
@@ -36713,8 +36825,8 @@ static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image
     return common;
 }
 
-// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
-// several formats.
+// Names the open format of one image type. Returns false when there is none left. Sets *failed when its
+// variables have several formats.
 static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
     for (uint32_t id = 1; id < s->id_count; ++id) {
         const spyi_code_id *v = &s->ids[id];
@@ -36787,8 +36899,8 @@ enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
     uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
-    uint32_t stored; // of a variable: word of the last store to it before the current instruction
-    // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    uint32_t stored; // for a variable: word of the last store to it before the current instruction
+    // For an array type: number of its dimensions that are loops, if their lengths differ; else 0.
     uint32_t depth;
     bool counter; // its name is _pc
     bool zeroed;  // that store sets it to 0
@@ -36834,7 +36946,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// Returns the type of the part of `type` at `index`; 0: not known.
+// Returns the type of the part of `type` at `index`; 0 if not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -36844,7 +36956,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Returns the word of the instruction that first sets a loop's counter; 0: not known.
+// Returns the word of the instruction that first sets a loop's counter; 0 if not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -36858,7 +36970,7 @@ typedef struct spyi_saved_found {
     bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// Returns the type of the variable at a chain's start; 0: not known.
+// Returns the type of the variable at a chain's start; 0 if not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
@@ -37068,17 +37180,17 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;    // word of the instruction that defines it; 0: no instruction that matters here
-    uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
-    uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
-    uint32_t label; // of a block of the current function: its number, from 1 on
-    // Of a variable: the block that set it to zero and since then only stored elements; 0: none.
+    uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
+    uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
+    uint32_t slot;  // For a variable or pointer parameter of the current function: its number, from 1 on.
+    uint32_t label; // for a block of the current function: its number, from 1 on
+    // For a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
     uint32_t stores;              // number of elements stored in `block`
     bool backward, zero, context; // what SPYI_ADDITION_... in its name says
     bool gradient;                // the value depends on the gradients that the function is given
-    // Of an access chain: an index is not constant. Of a variable: the same for a store in `block`.
+    // For an access chain: an index is not constant. For a variable: the same for a store in `block`.
     bool varies;
 } spyi_addition_id;
 
@@ -37143,8 +37255,8 @@ static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
     return type < c->bound && c->ids[type].context;
 }
 
-// Returns the byte in `state` of what a pointer points into; NULL: it is not memory of the current function,
-// or never depends on gradients.
+// Returns the byte in `state` of what a pointer points into; NULL means that it is not memory of the current
+// function, or never depends on gradients.
 static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     uint32_t root = id < c->bound ? c->ids[id].root : 0;
     return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
@@ -37290,7 +37402,8 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
     c->out_count += count;
 }
 
-// Writes instructions that add two values, and returns the sum's id; 0: values of this type cannot be added.
+// Writes instructions that add two values, and returns the sum's id; 0 means that values of this type cannot
+// be added.
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
@@ -37341,7 +37454,7 @@ static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) 
     c->changed++;
 }
 
-// Writes one instruction of a derivative, unchanged or as an addition. `block`: the number of its block in
+// Writes one instruction of a derivative, unchanged or as an addition. `block` is the number of its block in
 // the code.
 static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
@@ -37449,10 +37562,10 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0: no definition
+    uint32_t at;     // word of its definition; 0 means no definition
     uint32_t uses;   // number of words in functions that equal the id, without its definition
-    bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
-    bool escapes;    // of a variable: used otherwise than to load or store all of it
+    bool zeros, sum; // for a function: it is Slang's dzero or dadd of an array type
+    bool escapes;    // for a variable: an instruction uses it and does not load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -37480,7 +37593,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// Returns the operation that defines `id`; 0: unknown.
+// Returns the operation that defines `id`; 0 if unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -37489,8 +37602,8 @@ static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable: that
-// variable.
+// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable becomes
+// that variable.
 static bool spyi_sparse_loaded(const spyi_sparse_code *c, uint32_t id, uint32_t *variable) {
     if (spyi_sparse_defined(c, id) != SPYI_OP_LOAD || c->ids[id].uses != 1) return false;
     *variable = spyi_sparse_word(c, id, 3);
@@ -37540,7 +37653,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     return true;
 }
 
-// Returns the type that is added: a float or a vector of floats; 0: another type.
+// Returns the type that is added: a float or a vector of floats; 0 means another type.
 static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_type) {
     uint32_t type = spyi_sparse_defined(c, pointer_type) == SPYI_OP_TYPE_POINTER
                         ? spyi_sparse_word(c, pointer_type, 3)
@@ -38076,7 +38189,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         p->used = true;
         p->slot = (int32_t)uniform;
         for (uint32_t at = uniform;
-             at < inputs->uniform_count && !used[at];) { // and the uniform buffers that hold its address
+             at < inputs->uniform_count && !used[at];) { // the uniform buffers that hold its address count
+                                                         // too
             used[at] = true;
             at = inputs->uniform_place[at].holder;
         }
@@ -38104,7 +38218,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
 // number of its own.
 
 typedef struct spyi_saved_group {
-    char *from;  // "["
+    char *from;  // position of the "[" of the index
     size_t size; // bytes of the index with both brackets
 } spyi_saved_group;
 
@@ -38210,9 +38324,9 @@ bool spyi_code_order_saved_text(char *body) {
 // = ...;
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL: a free slot of the hash table
+    const char *at; // in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // as in spyi_addition_id
+    uint32_t block, loose, stores; // same as in spyi_addition_id
     bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
     const char *type; // where its declaration begins, with the type
@@ -38261,7 +38375,8 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// Returns the entry of a name. A new name gets one when `add` is true. NULL: no entry, or the table is full.
+// Returns the entry of a name. A new name gets one when `add` is true. NULL means that there is no entry, or
+// that the table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
     uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
@@ -38304,8 +38419,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL: none. *whole: it assigns to the
-// variable itself, not to an element.
+// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
+// assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -38492,9 +38607,9 @@ static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *
     return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
-// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state`:
-// before the block, and afterwards behind it. `breaks` and `continues` collect the states where control
-// leaves the loop around the block, or goes on with it.
+// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state` is
+// the state before the block, and becomes the state after it. `breaks` and `continues` collect the states
+// where control leaves the loop around the block, or goes on with it.
 static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
                                             uint8_t *state, uint8_t *breaks, uint8_t *continues,
                                             uint32_t level) {
@@ -38964,7 +39079,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 // Loads the source as a module, links it with its entry point, the linked modules and the conformances, and
-// takes the code. Everything but the module is released again. *refused: a function that the kernel
+// takes the code. Everything but the module is released again. Sets *refused when a function that the kernel
 // differentiates has no derivative.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
@@ -38979,7 +39094,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t failed = spyi_failed_allocations();
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
-    if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+    if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                             // module's name
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
     spyi_text_free(&adapted);
@@ -39093,8 +39209,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
-    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
-    spyi_entry *own; // NULL: a generated kernel
+    bool named;      // the question names the kernel's text by its hash, because packs do not have the text
+    spyi_entry *own; // NULL for a generated kernel
 } spyi_code_answer;
 
 static void spyi_code_fields(spyi_stream *r, void *answer) {
@@ -39202,15 +39318,15 @@ void spyi_code_free(spyi_code *code) {
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
-// What a module keeps that fusion has made (room fuse).
+// What a module that fusion has made keeps (src/fuse).
 typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
     spy_fuse_reduction
-        reduction;         // of the function `whole`; the others are those that the library calls for it
+        reduction;         // reduction of the function `whole`; the library calls the other functions for it
     spy_dims dims;         // dimensions that the reduction removes; none: all of them
-    const spyi_type *type; // of the reduced value
+    const spyi_type *type; // type of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -39222,7 +39338,7 @@ struct spy_module {
     spyi_reflection *reflection; // NULL until a user asks for it
     bool strict_broadcasting, zero_missing;
     char *name;
-    spy_function *functions; // those found so far
+    spy_function *functions; // the functions found so far
     spy_module **link;       // the modules that its desc links, each retained
     size_t link_count;
     uint32_t generation; // number of reloads so far
@@ -39231,7 +39347,7 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh;  // the new code of the reload in progress
-    spyi_fused *fused; // NULL: the module is a user's
+    spyi_fused *fused; // NULL means that the module is a user's
     uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
@@ -39240,10 +39356,10 @@ struct spy_module {
 
 // What spy_declare() has set for one parameter.
 typedef struct spyi_declaration {
-    const char *name;  // NULL: by position
+    const char *name;  // NULL means that the argument is given by position
     uint32_t position; // among the arguments without a name
-    const char *type;  // as in spy_arg; NULL: none
-    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    const char *type;  // as in spy_arg; NULL if there is none
+    uint8_t map_count; // as spy_arg._map_count; 0 means no mapping
     int8_t map[SPY_MAX_RANK];
 } spyi_declaration;
 
@@ -39256,12 +39372,12 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    spyi_declared *declared;  // NULL: found by spy_find_function()
+    spyi_declared *declared;  // NULL if spy_find_function() found the function
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction; src/fuse makes its calls
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -39272,8 +39388,8 @@ typedef struct spyi_dropped_unit {
     struct spyi_dropped_unit *next;
 } spyi_dropped_unit;
 
-// Functions to call when code changes; room `call` gives them to the device. They run within the device and
-// do not wait.
+// Functions to call when code changes; src/call gives them to the device. They run within the device and do
+// not wait.
 typedef struct spyi_code_listener {
     // The function's code is about to be freed or replaced.
     void (*forget)(spy_device *device, const spy_function *function);
@@ -39305,18 +39421,19 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 // Releases the unit now or later, without waiting.
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit);
-SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // now; NULL: an empty list
+// now; NULL means that the list is empty
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped);
 
 // >>module.c
 SPYI_FN void spyi_modules_attach(spy_device *device);
 SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
-// Returns the compiler of a new device; NULL: out of memory. `bounds_record`: the device address of the
+// Returns the compiler of a new device; NULL when out of memory. `bounds_record`: the device address of the
 // record in which kernels note bad indices, or 0.
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
 // Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
-// Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
+// Leaves the device meanwhile. Released by the caller; NULL, and then `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
 // Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
@@ -39325,19 +39442,19 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
                                     spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
-// Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
+// Returns a type by its name in the module; NULL if there is none. Leaves the device meanwhile, since it may
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
 
 // Returns the module's function with this name and these declarations (NULL: none), which it takes over when
-// it makes the function. NULL: the error has been reported under `function`.
+// it makes the function. NULL means that the error has been reported under `function`.
 SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
                                        const char *function);
 
 // >>declared.c
 // Returns what is declared for the argument of this name, or with none for that of this position among those
-// without a name; NULL: nothing.
+// without a name, or NULL if nothing is.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
@@ -39749,7 +39866,7 @@ static spy_function *spyi_known_function(const spy_module *module, const char *n
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
-// thread. NULL: the error has been reported under `function`.
+// thread. NULL means that the error has been reported under `function`.
 static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
                                            const char *function) {
     spy_device *device = module->object.device;
@@ -40116,7 +40233,8 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
 struct spyi_reflection {
     spyi_declarations *declarations;
     uint32_t unit;          // serial of the unit that the declarations are of
-    spyi_reflection *older; // of units before a reload; kept, since users may still hold pointers into them
+    spyi_reflection *older; // reflection of units before a reload; kept, because users may still hold
+                            // pointers into them
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -40128,8 +40246,8 @@ void spyi_reflection_free(spyi_reflection *reflection) {
     }
 }
 
-// Returns the declarations of the module's current unit; NULL: the error has been reported. Called inside the
-// device.
+// Returns the declarations of the module's current unit; NULL means that the error has been reported. Called
+// inside the device.
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
@@ -40248,8 +40366,8 @@ const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) 
 
 // >>types by name
 
-// Finds a type by name and returns its description; NULL: the error has been reported. Called inside the
-// device.
+// Finds a type by name and returns its description; NULL means that the error has been reported. Called
+// inside the device.
 static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
                                               const spyi_type **type) {
     spyi_context *ctx = &module->object.device->ctx;
@@ -40339,7 +40457,7 @@ typedef struct spyi_reload_run { // state of one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // those in the new code
+    spyi_overloads overloads; // the overloads in the new code
     bool known;
 } spyi_reload_function;
 
@@ -40354,7 +40472,7 @@ struct spyi_reload_job {
     spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL: what it was made of
+    char *source; // the root's new text; NULL means the text that it was made of
     bool compiled;
     spy_status status;
     size_t failed; // index of the part that failed
@@ -40366,7 +40484,7 @@ struct spyi_reload_job {
     spyi_atomic finished;
 };
 
-// Adds a reference; false: another thread has just released the last one.
+// Adds a reference; false means that another thread has just released the last one.
 static bool spyi_reload_hold(spy_module *module) {
     spyi_atomic *references = &module->object.references;
     for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
@@ -40518,8 +40636,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false:
-// out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false
+// when out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -40536,7 +40654,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     return true;
 }
 
-// Returns a job for `root` and all modules that depend on it; NULL: out of memory.
+// Returns a job for `root` and all modules that depend on it; NULL when out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
     spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;
@@ -40807,16 +40925,17 @@ typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
     const spy_arg *arg; // has the data; NULL in the copies that compile threads use
-    const char *name;   // NULL: given by position
+    const char *name;   // NULL means given by position
     uint8_t kind;       // spy_arg_kind
     uint8_t direction;  // spy_direction
-    uint8_t rank;       // of tensors, host arrays and custom values
+    uint8_t rank;       // rank of tensors, host arrays and custom values
     uint8_t map_count;
     bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
-    bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool one_value;       // spy_map_value(): the call runs over it when no overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
-    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0: none
-    uint32_t child_count; // of a struct: number of its fields, which follow
+    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
+                          // none
+    uint32_t child_count; // for a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.
     uint32_t size;
@@ -40826,12 +40945,12 @@ typedef struct spyi_value {
     const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
-    const spyi_type *texel;        // of a texture: the type of its texels; `type` is the texture's
+    const spyi_type *texel;        // for a texture: the type of its texels; `type` is the texture's type
     // SPY_ARG_KIND_CUSTOM: the objects that it points to, or NULL; NULL in the copies that compile threads
     // use.
     spyi_object *held[2];
     // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
-    // arguments; 0: none.
+    // arguments; 0 if there is none.
     uint32_t grads[2];
 } spyi_value;
 
@@ -40872,25 +40991,29 @@ typedef struct spyi_leaf {
     uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
     uint32_t consumed;         // number of trailing dimensions, which are part of one value
-    // The sizes that the trailing dimensions must have; -1: any size.
+    // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
     uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
     // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
     bool reads, writes;
     bool untracked;        // the function may reach memory that the library cannot track
-    bool texels;           // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;            // it is bound to a parameter of the entry point
+    bool texels;           // the leaf is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;            // the leaf is bound to a parameter of the entry point
     uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
     const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
-    uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
+    uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
+                   // checked
     spyi_role role;
-    uint32_t value_leaf; // of a gradient: index of the leaf of its value
-    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
-    uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
-    bool exact;          // a texture with gradients: the kernel adds to its exact sums
-    bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
-    spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
+    uint32_t value_leaf; // for a gradient: index of its value's leaf
+    // Leaves of its gradients: the one that is read, and the one that is added to or written; 0 if there is none.
+    uint32_t grads[2];
+    // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
+    // have.
+    uint8_t whole_grads;
+    bool exact;                    // a texture with gradients: the kernel adds to its exact sums
+    bool paired;                   // whole tensors: spy_arg_diff_pair() gave the gradient
+    spy_call_mode mode;            // whole tensors with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
     const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
 } spyi_leaf;
@@ -40912,7 +41035,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 // >>kinds/kind.h --------------------------------------------------------------------------------------------
 
 // The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and
-// list use `run` at each call. Each kind is a file of this room. The build table needs the compiler's types,
+// list use `run` at each call. Each kind is a file of src/kinds. The build table needs the compiler's types,
 // the run table only their layouts.
 
 // What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
@@ -40931,7 +41054,7 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // a resource that is no memory, for which kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
     SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
     SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
@@ -40971,7 +41094,7 @@ typedef struct spyi_fitting {
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
-    const char *binding; // its binding, if it has one: "b_x"
+    const char *binding; // name of its binding, such as "b_x", if it has one
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
@@ -40985,24 +41108,25 @@ typedef struct spyi_kind_build {
     // Returns whether the value fits leaf->type, and fills the leaf. The dimensions that it does not consume
     // are run over.
     bool (*bind)(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf);
-    // Completes the leaf when the call's rank is known. NULL: the leaf does not depend on the rank.
+    // Completes the leaf when the call's rank is known. NULL means that the leaf does not depend on the rank.
     void (*settle)(const spyi_value *value, uint32_t rank, spyi_leaf *leaf);
     // Writes the Slang type of the leaf's field in the parameter block.
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
-    // Writes the value for one element as an expression of leaf->type. NULL: emit loads it from memory.
+    // Writes the value for one element as an expression of leaf->type. NULL means that emit loads it from
+    // memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
     // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
     // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
     // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
     // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
-    // interface: "RWTensor<float, 2>". NULL: the parameter's own type is used.
+    // interface: "RWTensor<float, 2>". NULL means that the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
-    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this
-    // one.
+    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL means
+    // this kind.
     const spyi_value_kind *(*choose)(const spyi_type *type);
     // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
-    // element. NULL: outputs lie in memory.
+    // element. NULL means that outputs lie in memory.
     void (*store)(const spyi_leaf *leaf, const spyi_place_text *at, const char *value, spyi_text *out);
 } spyi_kind_build;
 
@@ -41018,10 +41142,11 @@ typedef struct spyi_made {
 typedef struct spyi_kind_memory {
     // Makes the memory and uploads the argument's value if it is an input.
     spy_status (*make)(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made, spyi_text *error);
-    // Copies an output to host memory after the call. NULL: the output stays on the device.
+    // Copies an output to host memory after the call. NULL means that the output stays on the device.
     spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
                          spyi_text *error);
-    // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
+    // Returns the host memory that receives an output, and its bytes in *size. NULL means the same as for
+    // `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
@@ -41030,7 +41155,7 @@ typedef struct spyi_kind_memory {
 // The functions of a kind whose arguments are resources that are no memory: textures, samplers.
 typedef struct spyi_kind_resource {
     // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
-    // 0: none. They are checked before `describe`, which finds them in value->held.
+    // 0 if there is none. They are checked before `describe`, which finds them in value->held.
     uint32_t objects[2];
     // Fills the binding of the value. `pack` with a NULL field has accepted the value.
     bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
@@ -41046,24 +41171,25 @@ typedef struct spyi_kind_run {
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
     // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
-    // the data are wrong, with the reason in *problem. NULL: there is nothing to check.
+    // the data are wrong, with the reason in *problem. NULL if there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
     // field. Returns false when the value does not fit, with the reason in `error`.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
-    // Returns whether this value can replace that of a recorded call. NULL: it never can.
+    // Returns whether this value can replace that of a recorded call. NULL means that it never can.
     bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
-    // Writes what `match` accepts, for messages. NULL: messages say the kind's name.
+    // Writes what `match` accepts, for messages. NULL means that messages say the kind's name.
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
-    // does not add again. NULL: the field has no such gradient.
+    // does not add again. NULL means that the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: no addresses.
+    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL means that
+    // there are none.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
-    // holds their number. NULL: the kind has no such elements.
+    // holds their number. NULL means that the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory;     // NULL: calls make no memory for it
+    const spyi_kind_memory *memory;     // NULL means that calls make no memory for it
     const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
 } spyi_kind_run;
 
@@ -41075,17 +41201,17 @@ struct spyi_value_kind {
 
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
 
-// How other rooms find the kind of a value: by the parameter's type, by the value, or by the kind's name.
+// How other stages find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 
 // parameter.c
 // Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
-// kind for such parameters, else the kind for such values. NULL: the value is given by its parts.
+// kind for such parameters, else the kind for such values. NULL means that the value is given by its parts.
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
 // Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
-// NULL: there is none.
+// NULL if there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL:
-// it is none of these.
+// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL
+// means that it is none of these.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // Returns the kind of an output that a backward call does not compute, because it needs only the output's
 // gradient.
@@ -41095,7 +41221,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, of a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
+// Returns the kind that a recipe means by this name, traits and field_op. NULL if there is none, or it is a
 // custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
@@ -41130,13 +41256,13 @@ SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v,
 
 // >>kinds/internal.h ----------------------------------------------------------------------------------------
 
-// Functions that several files of this room use.
+// Functions that several files of src/kinds use.
 
 // Returns how many numbers a parameter of `type` takes from a generator: 1 for a number, N for a vector or
 // array of numbers, 0 when it takes none.
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
 // Writes a value of `type` made from `array`, the expression of an array of `scalar` with one number for each
-// component of `type`. `reverse`: a vector gets the numbers in reverse order.
+// component of `type`. With `reverse` a vector gets the numbers in reverse order.
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
                                spyi_text *out);
 // Formats an array expression such as "spyi_call_id<2>(element, shape)" and writes it converted to
@@ -42329,7 +42455,7 @@ static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts
     spyi_free_parts(&pointer);
 }
 
-// As spyi_kind_own_field(), in the type that the buffer is passed as.
+// Like spyi_kind_own_field(), in the type that the buffer is passed as.
 static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
 }
@@ -42819,8 +42945,9 @@ spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_samp
 
 // >>kinds/diff_texture.c ------------------------------------------------------------------------------------
 
-// Textures for DiffTexture2D<T> and its sisters (slang/slangpy_texture.slang), through which derivatives go: the
-// texture as a binding, and beside it, in the parameter block, its sizes and where its gradients lie.
+// Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
+// derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
+// gradients lie.
 
 enum {
     SPYI_DIFF_TEXTURE_INTS = 8
@@ -44109,10 +44236,11 @@ typedef struct spyi_threads {
     uint32_t count[3];        // threads in x, y, z
     uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
-    const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL: `count` is used
+    const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL means that `count` is
+                              // used
     uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
     bool shader;              // the function is an entry point with [numthreads] and runs as it is
-    uint8_t stage; // SPYI_STAGE_VERTEX or _FRAGMENT: the function is a shader of a draw; 0: compute
+    uint8_t stage;            // SPYI_STAGE_VERTEX or _FRAGMENT for a shader of a draw, 0 for compute
 } spyi_threads;
 
 // >>bind/describe.h -----------------------------------------------------------------------------------------
@@ -44133,12 +44261,12 @@ typedef struct spyi_values {
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
-    const spy_call_options *options; // NULL: none
+    const spy_call_options *options; // NULL if there are none
     uint32_t global_count;           // values of globals and of their fields
     uint32_t grad_count;             // values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set
     spy_shape thread_count;          // options->thread_count
-    const spyi_threads *threads;     // of a dispatch; NULL: this is a call
+    const spyi_threads *threads;     // threads of a dispatch; NULL means that this is a call
     struct spyi_values *next;        // in the cache's list of unused objects
 } spyi_values;
 
@@ -44177,7 +44305,7 @@ typedef struct spyi_options {
     char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // size of a thread group; 0: the library chooses
+    uint32_t threads[3]; // size of a thread group; 0 means that the library chooses
     spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0: none
     uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
@@ -44185,7 +44313,7 @@ typedef struct spyi_options {
     uint32_t shared_bytes; // dynamic shared memory of a group
 } spyi_options;
 
-// A copy of options with all that they point to, for later calls. All zero: no options.
+// A copy of options with all that they point to, for later calls. All zero means no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
     spy_packed *constants, *globals; // copies of the two lists, as structs
@@ -44214,7 +44342,7 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // index of its leaf; -1: it is built from fields
+    int32_t leaf;          // index of its leaf; -1 means that it is built from fields
     uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
@@ -44225,7 +44353,7 @@ typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
-    spyi_signature signature; // of the chosen overload, with concrete types
+    spyi_signature signature; // signature of the chosen overload, with concrete types
     spyi_leaf *leaves;
     uint32_t leaf_count;
     spyi_node *nodes; // parameters that get an argument, then "_result" if given, then fields
@@ -44248,9 +44376,10 @@ typedef struct spyi_bound {
     uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
     bool names_diff;     // the kernel needs `import slangpy_diff`
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
-    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
+    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
-    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
+    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL means that types depend
+                    // on no sizes
 } spyi_bound;
 
 // Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does
@@ -44283,7 +44412,7 @@ typedef struct spyi_found {
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
-// Writes and returns the error for a path that names no input. `shown`: how the message names the path.
+// Writes and returns the error for a path that names no input. The message names the path as `shown`.
 SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
                                  spyi_text *error);
 
@@ -44306,8 +44435,8 @@ typedef struct spyi_input_leaves {
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
                                       const char *shown, spyi_input_leaves *leaves, spyi_text *error);
-// Adds the leaves of all values of globals. `partial`: `inputs` may be incomplete, so values for unknown
-// names are left out.
+// Adds the leaves of all values of globals. With `partial`, `inputs` may be incomplete, and values for
+// unknown names are left out.
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);
@@ -44326,13 +44455,13 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 
 // >>bind/internal.h -----------------------------------------------------------------------------------------
 
-// Functions that several files of this room use, and their state: one attempt to bind an overload.
+// Functions that several files of src/bind use, and their state: one attempt to bind an overload.
 
 // One attempt to bind the values to one overload. It fills `bound`; on failure `reason` says why.
 typedef struct spyi_attempt {
     spy_function *function;
     spyi_unit *unit;
-    spyi_type_finder finder; // of the unit's types
+    spyi_type_finder finder; // finds types of the unit
     spyi_types *types;
     const spyi_values *values;
     spyi_bound bound;
@@ -44342,7 +44471,7 @@ typedef struct spyi_attempt {
     bool spread; // values of spy_map_value() may be run over
     bool misfit; // a trailing size is not what its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // index of the gradient that the next value was given with; 0: none
+    uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
     bool constant; // the value being bound takes no part in derivatives
     bool refused;  // the function has no derivative: later failures must not replace this reason
@@ -44679,8 +44808,8 @@ static void spyi_pass_mapping(spyi_value *v) {
     if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
 }
 
-// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
-// declarations for arguments; NULL: there are none.
+// Describes a list of arguments, or the fields of value number `parent`. `parent` is -1 for arguments.
+// `function` has declarations for arguments; it is NULL if there are none.
 static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
                                      int64_t parent, int depth, spyi_values *values, spyi_text *error) {
     uint32_t unnamed = 0;
@@ -45486,8 +45615,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 // Binds each part of a value to a part of the parameter's type: structs and arrays given by fields, values
 // with their gradients, and the parts that are given for ConstantBuffer<T> and arrays of buffers.
 
-// Completes the leaf of a value that is given by its parts, which have leaves of their own. `in_buffer`: it
-// lies in a uniform buffer.
+// Completes the leaf of a value that is given by its parts, which have leaves of their own. With `in_buffer`
+// the value lies in a uniform buffer.
 static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
     spyi_fitting fitting;
     memset(&fitting, 0, sizeof fitting);
@@ -45531,8 +45660,8 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL: out
-// of memory.
+// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL when
+// out of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
     spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
@@ -45712,8 +45841,8 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
 }
 
 // Returns the index of the gradient of a tensor that is given for a DifferentialPair: grad_in for a parameter
-// that is read, grad_out for one that is written, or the only one that it has. 0: there is none, or an inout
-// parameter would need both.
+// that is read, grad_out for one that is written, or the only one that it has. Returns 0 if there is none, or
+// if an inout parameter would need both.
 static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
     uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
     uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
@@ -45931,7 +46060,7 @@ static bool spyi_check_passed_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < a->values->count; i++) {
         const spyi_value *items = a->values->items;
         uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
-        const char *path = NULL; // of its first leaf
+        const char *path = NULL; // path of its first leaf
         bool taken = end == i;
         for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
             const spyi_leaf *leaf = &b->leaves[l];
@@ -46462,7 +46591,7 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL: there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -46473,7 +46602,7 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 }
 
 // A view is a Slang type that a value can be seen as. Returns the view of `v` in which its last `consumed`
-// dimensions are part of the type; NULL: there is no such view. `form` selects among views that consume the
+// dimensions are part of the type; NULL if there is no such view. `form` selects among views that consume the
 // same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors that are passed
 // whole.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
@@ -46775,7 +46904,7 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. `spread`: values of spy_map_value() may be run over.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value().
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -47269,8 +47398,8 @@ typedef struct spyi_single_call {
     spyi_operand *operands;
 } spyi_single_call;
 
-// Makes the graph of the call that `bound` was bound for; false: out of memory. Call spyi_single_call_free()
-// in any case.
+// Makes the graph of the call that `bound` was bound for; false when out of memory. Call
+// spyi_single_call_free() in any case.
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single);
 SPYI_FN void spyi_single_call_free(spyi_single_call *single);
 
@@ -47307,17 +47436,20 @@ typedef enum spyi_walk_kind {
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;    // collapsed dimensions; 0: the call has one element
+    uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t unroll;  // elements a thread takes, a group's size apart: 1; in flat variants of large calls 2, 4
-    uint8_t bindings; // memory is reached through structured buffers; 0: through pointers
+    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
+                     // calls
+    uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
+                      // pointers
     uint8_t index64;  // offsets need more than 32 bits
     uint8_t folded;   // the groups exceed one dimension of a dispatch, and are folded into two
     uint8_t walk_count;
     uint8_t grouped;   // threads are ordered by call groups; dimensions are not collapsed
-    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0: no sums
-    uint8_t inner;     // team: its threads are neighbours; 0: neighbouring threads belong to different teams
+    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0 means no sums
+    uint8_t inner;     // team: its threads are neighbours; 0 means that neighbouring threads belong to
+                       // different teams
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
@@ -47391,14 +47523,14 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
-// Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
-// alone.
+// Returns the largest number of groups in y, in z, and in one row of folded groups. Some devices take more
+// groups in x alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of the call group that the options give, along each dimension of the call; false: they give
-// none, and all are 1.
+// Writes the elements of the call group that the options give, along each dimension of the call. Returns false when
+// the options give none; all are 1 then.
 SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
-// The same with the tiles of calls whose options give no group: the order of their threads, of which functions that ask
-// for the call group know nothing.
+// Does the same, but gives the tiles of calls over textures whose options give no group. Tiles order the threads only;
+// functions that ask for the call group do not see them.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.
@@ -47413,7 +47545,7 @@ SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size
 
 // >>emit/internal.h -----------------------------------------------------------------------------------------
 
-// What the files of this room share: the state of one emission, and the functions that write parts of the
+// What the files of src/emit share: the state of one emission, and the functions that write parts of the
 // kernel's text.
 
 typedef struct spyi_emit_state spyi_emit_state;
@@ -47461,8 +47593,8 @@ typedef struct spyi_prologue {
     // Writes the number of the current element in the call, as an expression of type int.
     void (*number)(const spyi_emit_state *s, spyi_text *out);
     // Writes the current element's index in the memory of a leaf, counted from the leaf's base. Writes
-    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`.
-    // `store`: the element is written there, so the index must not be another element's.
+    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`. With
+    // `store` the element is written there, so that the index must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
 } spyi_prologue;
 
@@ -47488,7 +47620,7 @@ struct spyi_emit_state {
     spyi_text holders; // text: globals (ConstantBuffers)
     spyi_text body;
     char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
-    char **lvalues; // by leaf: its variable for the current element; NULL: none so far
+    char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field, bytes
@@ -47549,14 +47681,15 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
 // spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// Writes the leaf's value for the current element as an expression; false: the leaf needs a variable.
+// Writes the leaf's value for the current element as an expression; false means that the leaf needs a
+// variable.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Writes the leaf's value for the current element: the expression, or the name of a variable that is declared
 // and loaded here.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Gives the leaf's variable for the current element its name, "a_x_1". Loads and stores use that name.
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
-// Names the leaf's variable and writes its declaration. `loads`: also its load.
+// Names the leaf's variable and writes its declaration. With `loads` it also writes its load.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
@@ -47584,8 +47717,8 @@ SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
 SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
-// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
-// the offsets of summed leaves; false: of the others.
+// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed` is for teams:
+// true writes the offsets of summed leaves, false those of the other leaves.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // loads hoisted leaves and vectors
@@ -47599,7 +47732,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
 // Returns whether the element function hands the leaf back. Other outputs are variables inside the function.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
-// Returns the leaf that the element function returns; NULL: it returns nothing, and its outputs are
+// Returns the leaf that the element function returns; NULL means that it returns nothing, and its outputs are
 // parameters.
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
 // Returns whether the leaf is a parameter of the element function.
@@ -47835,7 +47968,7 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
         if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
         spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        if (leaf->field_size) // of a texture that is run over: its steps
+        if (leaf->field_size) // for a texture that the call runs over: its steps
             spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
                            leaf->field_size / 4);
         spyi_text_free(&type);
@@ -48122,7 +48255,7 @@ SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *pref
     spyi_text_free(&name);
 }
 
-// Names and declares the leaf's variable. `loads`: also loads its value.
+// Names and declares the leaf's variable. With `loads` it also loads the leaf's value.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
                                 const char *indent) {
     spyi_name_variable(s, i, prefix);
@@ -48789,7 +48922,7 @@ static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
         if (*c == '.' || *c == '[' || *c == ']') *c = '_';
 }
 
-// Makes a DifferentialPair from its two parts. `top`: the pair is also declared.
+// Makes a DifferentialPair from its two parts. With `top` the pair is also declared.
 static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
                                spyi_text *out) {
     spyi_text parts = { NULL, 0, 0 };
@@ -48984,7 +49117,7 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-// Writes call `c`. `ends`: it is the last statement, so its result can be returned at once.
+// Writes call `c`. With `ends` it is the last statement, so that its result can be returned at once.
 static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
                               spyi_text *out) {
     const spyi_leaf *returned = spyi_returned_leaf(s->bound);
@@ -49148,7 +49281,8 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
     spyi_text_add(p->out, "%s", indent);
-    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // of a reduction: values of one type
+    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
+                                                                      // type
         const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
@@ -49338,7 +49472,7 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
         if (arguments->size) spyi_text_add(arguments, ", ");
         spyi_emit_argument(s, i, arguments);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) // their loads are under way together
+    for (uint32_t i = 0; i < b->leaf_count; i++) // the loads come first, so that they are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
             spyi_make_variable(s, i, "g_", true, "    ");
@@ -49438,7 +49572,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Returns the function that puts two values of a reduction together; NULL: they are added.
+// Returns the function that puts two values of a reduction together; NULL means that they are added.
 static const char *spyi_combine_name(const spyi_bound *b) {
     return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
 }
@@ -49620,7 +49754,7 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
-// Puts a kernel's text together from the parts that the other files of this room write: imports, parameter
+// Puts a kernel's text together from the parts that the other files of src/emit write: imports, parameter
 // block, element function, entry point with the prologue's statements. User code is imported, never pasted.
 // docs/measurements.md has the forms of kernels that were tried, and how fast they are.
 
@@ -49891,7 +50025,7 @@ typedef struct spyi_bound_inputs {
     uint32_t count;
     spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
     uint32_t pack_count;
-    uint32_t binding_count; // of the kernel; the bindings that emit made come first
+    uint32_t binding_count; // number of the kernel's bindings; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
     uint8_t *data; // bytes of the uniform buffers, as packed for the running call
@@ -49915,7 +50049,7 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // of the tensor that the members below describe
+    uint64_t serial;       // serial number of the tensor that the members below describe
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
     uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
@@ -49943,14 +50077,15 @@ typedef struct spyi_pass {
 } spyi_pass;
 
 typedef struct spyi_launch {
-    spy_shape shape; // of the call
+    spy_shape shape; // shape of the call
     int64_t count;   // elements of the call
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    bool plain;                // of the plain variant of a pack, for all shapes (call/launch.h)
+    bool plain;                // for a pack's plain variant, which serves all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
-    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t groups[3];        // group counts of the dispatch, in which long rows are folded into two
+                               // dimensions
     uint32_t thread_groups[3]; // groups before folding
     uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;
@@ -49967,12 +50102,12 @@ typedef struct spyi_launch {
     uint64_t team_groups, sums_bytes;
     // Row-major strides of the call's elements along collapsed dimensions.
     int64_t element_strides[SPY_MAX_RANK];
-    spyi_storage *sums_storage; // of the running call
+    spyi_storage *sums_storage; // the running call's sums
     // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
-    spyi_graph *graph; // dispatches that calls repeat; NULL: none
-    // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
+    spyi_graph *graph; // dispatches that calls repeat; NULL if there is none
+    // How a call's arguments repeat the launch, in one block of memory; NULL if not learnt.
     struct spyi_again *again;
 } spyi_launch;
 
@@ -49997,7 +50132,7 @@ typedef struct spyi_program {
 typedef struct spyi_shared_kernel {
     uint32_t references; // variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // as spyi_variant.program
+    spyi_program *program; // same as spyi_variant.program
     spyi_inputs inputs;
     spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;
@@ -50011,7 +50146,7 @@ typedef struct spyi_memory_access {
     uint32_t number;
     bool whole;
     bool reads, writes;
-    // The kernel gets a texture or sampler, the value with this number; NULL: memory.
+    // The kernel gets a texture or sampler, the value with this number; NULL means that it gets memory.
     const spyi_kind_resource *resource;
 } spyi_memory_access;
 
@@ -50024,8 +50159,8 @@ struct spyi_variant {
     bool resources; // some accesses are of textures or samplers
     bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept, or kept in shared_kernel
-    // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
+    spyi_program *program; // NULL means that it is not kept, or that shared_kernel keeps it
+    // For kernels with unsized arrays; NULL means that the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
@@ -50054,7 +50189,7 @@ struct spyi_plan {
     spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
     // The most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
-    // The options of calls that repeat a launch; NULL: they have none.
+    // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
@@ -50062,17 +50197,19 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
-    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
-    // which walks memory of any strides (call/launch.h).
+    // For a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain
+    // variant, which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    // For a device that records a pack: hash of the key of a variant whose plain form is also to be made; 0
+    // if there is none.
     uint64_t plain_of;
     // For recipes.
-    uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
+    uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
     uint32_t value_count; // arguments
-    uint32_t sized_from; // byte of the key where the sizes begin that types were chosen by; 0: there are none
+    uint32_t sized_from;  // byte of the key where the sizes begin that types were chosen by; 0 if there are
+                          // none
 };
 
 // plan.c
@@ -50136,7 +50273,7 @@ SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // Finds or makes the variant for the key of plan->launch. *left is set when the device was left meanwhile:
-// then compute the launch anew and ask again. `stay`: compile without leaving the device. Returns
+// then compute the launch anew and ask again. With `stay` it compiles without leaving the device. Returns
 // SPY_ERROR_NOT_READY without a text when a reload has replaced the plan's code and the plan has no such
 // variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
@@ -50179,7 +50316,7 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // of the call that is inside the device
+    spyi_values *values; // values of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
 };
 
@@ -50315,7 +50452,7 @@ typedef struct spyi_input_binding {
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves; // all leaves that the call gives
-    // Bytes of all elements of the unsized array in each uniform buffer; 0: none.
+    // Bytes of all elements of the unsized array in each uniform buffer; 0 if there is none.
     uint32_t elements[SPYI_MOST_UNIFORMS];
     uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
     uint8_t *given;                      // one flag for each byte of bound_inputs->data
@@ -50459,7 +50596,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
-    bool zero = f->plan->function->module->zero_missing; // as the data is from the beginning
+    bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
@@ -51800,7 +51937,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // of text, what it is compiled to is counted
+    if (status == SPY_OK && spyi_is_recording(device)) // text counts 0 here, because its compiled form is
+                                                       // counted
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
     if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
@@ -51809,7 +51947,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_desc desc;
         spyi_parameters parameters;
         spyi_text blob = { NULL, 0, 0 };
-        bool kernel = plan->bound.stage == 0; // of the stages of a draw a pipeline is made (call/raster.c)
+        bool kernel = plan->bound.stage == 0; // the stages of a draw get a pipeline instead (call/raster.c)
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -52207,7 +52345,8 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
 
 SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
-    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the number of values, or 0 if
+                                                          // `sizes` is NULL
     spyi_signature_fields(r, &b->signature);
     spyi_stream_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;
@@ -52355,7 +52494,7 @@ static void spyi_recipe_bound_inputs(spyi_stream *r, spyi_bound_inputs *bound_in
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_stream_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // the same layout as spyi_bind_inputs() makes
+    if (!r->out) { // makes the same layout as spyi_bind_inputs()
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
         if (!bound_inputs->data) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -52620,7 +52759,7 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 
 // >>call/launch.h -------------------------------------------------------------------------------------------
 
-// From the arguments of a call to a launch: shapes, walks, vector width, memory access, groups, passes.
+// Makes a launch from the arguments of a call: shapes, walks, vector width, memory access, groups, passes.
 
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
@@ -52693,7 +52832,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 typedef struct spyi_sink spyi_sink;
 
-// How a command list records calls. The room list/ defines the functions.
+// How a command list records calls. src/list defines the functions.
 typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
                              spyi_text *error); // an error if the list is finished
@@ -52734,11 +52873,11 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
-// Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
+// Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
-// How the room fuse makes calls of functions that end in a reduction. The caller has left the device.
+// How src/fuse makes calls of functions that end in a reduction. The caller has left the device.
 typedef struct spyi_fused_table {
     spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
                        const char *public_name, bool timed, uint64_t *gpu_time_ns);
@@ -52758,7 +52897,7 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summe
 
 // >>call/run.h ----------------------------------------------------------------------------------------------
 
-// The state of one running call, and the functions that the files of this room share.
+// The state of one running call, and the functions that the files of src/call share.
 
 typedef struct spyi_run_state {
     spy_device *device;
@@ -52768,7 +52907,7 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: the temporaries and new tensors of this call
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    spyi_sink *sink; // records the call; NULL: the call runs
+    spyi_sink *sink; // records the call; NULL means that the call runs
     bool waits;      // the call waits for results in host memory
     bool left;       // the device was left to compile: the launch must be computed again
     bool timing;     // time_begin has been called
@@ -52800,8 +52939,8 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 
 // backward.c
 // Makes the variants of all passes before the first pass runs, so that a compile error leaves every output as
-// it was. Afterwards the launch is that of the first pass. *several: the call has more than one dispatch;
-// *bytes: the most bytes that the sums of one pass need.
+// it was. Afterwards the launch is that of the first pass. Sets *several when the call has more than one
+// dispatch, and *bytes to the most bytes that the sums of one pass need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
@@ -52815,7 +52954,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
 
 // pack.c
 // Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all bindings
-// of the kernel. `repeats`: the block already has the sizes and strides, which are not packed again.
+// of the kernel. With `repeats` the block already has the sizes and strides, which are not packed again.
 SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_variant *variant, bool repeats, spyi_binding *bindings,
                                   spyi_text *error);
@@ -52830,19 +52969,19 @@ typedef struct spyi_again_item {
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
-    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
-    uint8_t how;          // how the call uses its memory: SPYI_USE_...
+    uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
+    uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
     uint8_t **places; // where its value or address stands in the blocks
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
-    // the function. `explicit_way`: it has one of them.
+    // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
     int8_t map[SPY_MAX_RANK];
     uint8_t map_count;
     bool explicit_way;
-    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
+    uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
 // One of several dispatches that one call makes.
@@ -52851,7 +52990,8 @@ typedef struct spyi_again_step {
     uint8_t *block;
     uint8_t *launched; // copy of the block as the launch's graph last got it
     uint32_t groups[3];
-    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0: none
+    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there is
+                           // none
     bool finishes;         // it reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // its entries of spyi_again.sums: first, and one past the last
 } spyi_again_step;
@@ -52867,13 +53007,15 @@ typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
     spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
-    spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
+    spyi_again_step *steps;      // step_count dispatches; NULL means one dispatch with the launch's block and
+                                 // groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
-    // tensors that they are of. NULL: the launch cannot be repeated that way.
+    // tensors that they are of. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
     uint64_t *direct_serials;
-    const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
+    const spyi_again_item *fresh; // the item that makes a new tensor; NULL means that the call makes no
+                                  // tensor
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph
@@ -52904,7 +53046,7 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
-// Prepared calls: the struct, and the functions that the files of this room share.
+// Prepared calls: the struct, and the functions that the files of src/call share.
 
 struct spy_prepared {
     spyi_object object;
@@ -52930,7 +53072,7 @@ struct spy_prepared {
 };
 
 // snapshot.c
-// Copies the values; false: out of memory. The caller then frees the part that was copied, too.
+// Copies the values; false when out of memory. The caller then frees the part that was copied, too.
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to);
 SPYI_FN void spyi_free_copies(spyi_values *values);
 
@@ -52938,8 +53080,8 @@ SPYI_FN void spyi_free_copies(spyi_values *values);
 // Makes all variants that a call with these values needs.
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 
-// Starts a thread that compiles the call for p->values and the module's current code; false: no thread could
-// be started.
+// Starts a thread that compiles the call for p->values and the module's current code; false means that no
+// thread could be started.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p);
 // Joins the thread, which has finished, and takes over the plan that it made. The caller has entered the
 // device.
@@ -52948,7 +53090,8 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p);
 SPYI_FN void spyi_prepare_wait(spy_prepared *p);
 // Makes the plan and its variants on the calling thread, for `values` and the module's current code.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
-// Copies the values for the next compile thread; false: out of memory, and no thread can be started.
+// Copies the values for the next compile thread; false means that memory ran out, and no thread can be
+// started.
 SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values);
 SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p);
 SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
@@ -52977,21 +53120,22 @@ SPYI_FN void spyi_calls_attach(spy_device *device);
 // A pipeline of the backend. Work uses it as a resource, so that command lists hold it and it is freed when its work
 // has finished. To the tracker it is memory without bytes.
 typedef struct spyi_pipeline {
-    spyi_storage head; // first; all zero but for head.resource
+    spyi_storage head; // the first member; all of it is zero except head.resource
     spyi_kernel *kernel;
-    // What it was made of. Each plan has one reference, so that no other variant gets the address.
+    // The variants that the pipeline was made of. Each plan has one reference, so that no other variant can
+    // get the address of one of these.
     spyi_plan *plans[SPYI_RASTER_STAGES];
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
-    uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
-    bool handles;                         // its functions use handles
+    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both
+    bool handles;                         // functions of the pipeline use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
 } spyi_pipeline;
 
 // One stage: the function, and what reflection says of its code of this generation.
 typedef struct spyi_raster_part {
-    spy_function *function; // NULL: there is no fragment function
+    spy_function *function; // NULL if there is no fragment function
     spyi_stage stage;
     uint32_t generation;
 } spyi_raster_part;
@@ -53002,7 +53146,7 @@ typedef struct spyi_raster_part {
 typedef struct spyi_flat_item {
     const spyi_leaf *leaf;
     uint32_t offset; // in the stage's block
-    uint32_t bytes;  // that are copied as they are; 0: `op` converts the value
+    uint32_t bytes;  // how many bytes are copied as they are; 0 means that `op` converts the value
     uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
     uint8_t kind, dtype;
     uint8_t number; // of the draw's arguments
@@ -53017,18 +53161,18 @@ typedef struct spyi_stage_again {
     bool flat;
     uint32_t flat_count;
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
-    spyi_plan *plan; // one reference; NULL: nothing has been learnt
+    spyi_plan *plan; // one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
-    spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
+    spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
-    size_t arg_count; // of the whole draw
+    size_t arg_count; // number of arguments of the whole draw
 } spyi_stage_again;
 
 struct spy_raster {
     spyi_object object;
     char *label; // for messages and debug tools
     spyi_raster_part parts[SPYI_RASTER_STAGES];
-    spyi_raster_state state; // what does not depend on a draw
+    spyi_raster_state state; // the part of the state that all draws share
     spyi_raster_blend blends[SPYI_MOST_TARGETS];
     bool depth_read_only;
     // Copies of the desc's lists.
@@ -53045,7 +53189,7 @@ struct spy_raster {
     uint32_t use_capacity;
     uint8_t *block;
     uint32_t block_capacity;
-    // What the last arguments were for, by their names, which draws mostly give again.
+    // The use of each argument of the last draw, by its name, because draws mostly repeat their names.
     struct {
         char name[31];
         uint8_t feeds;
@@ -53055,14 +53199,14 @@ struct spy_raster {
     // spy_texture.target_form of the last texture that passed the checks of each target; 0: none has. It does not hold
     // after a reload.
     uint32_t checked_forms[SPYI_MOST_TARGETS + 1];
-    // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
+    // For gradients (draw_gradient.h): generated modules, the raster that draws triangles' numbers, and its targets.
     struct spyi_draw_gradient *gradients;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
     struct spy_raster *previous, *next; // in spy_device.rasters
 };
 
-// What one stage of the running draw has.
+// One stage of the running draw.
 typedef struct spyi_draw_stage {
     spyi_plan *plan; // one reference
     spyi_variant *variant;
@@ -53076,20 +53220,22 @@ typedef struct spyi_drawing {
     spy_device *device;
     const spy_draw_desc *desc;
     spy_args args;
-    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // what each argument is for: bits of spyi_feeds
+    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // the use of each argument: bits of spyi_feeds
     spyi_draw_work work;
     spyi_raster_state state;
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
-    uint32_t use_count, target_uses; // in raster->uses: those of targets come first
+    uint32_t use_count, target_uses; // uses in raster->uses, and how many of them are targets', which come
+                                     // first
     bool untracked;
-    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX: there is none.
+    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
+    // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // its name, for messages
+    const char *least_vertices, *least_instances; // names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
 
-// Bits.
+// What an argument is for, as bits.
 enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
 
 // raster.c
@@ -53097,7 +53243,7 @@ enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATT
 SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int stage, spyi_text *error);
 SPYI_FN void spyi_rasters_attach(spy_device *device);
 SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's release
-SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
+SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets how draws repeat the stages' plans
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
@@ -53114,22 +53260,24 @@ SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_
 // draw.c
 // Begins a draw and finds what each argument is for; checks targets and vertices.
 SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
-// Returns what is wrong with the desc or the options; NULL: nothing.
+// Returns what is wrong with the desc or the options, or NULL if nothing is.
 SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
 
 // pipeline.c
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
-// *left: the device was left to make it, and the draw begins anew.
+// Sets *left when the device was left to make it; the draw then begins anew.
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
-SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all of a raster
-SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // those without references
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all pipelines of the raster
+SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // frees pipelines without references whose
+                                                               // work has finished
 
 // targets.c
-// Checks the targets and fills their part of the work, the state and the uses.
+// Checks the targets, and fills the members of the work, the state and the uses that depend on them.
 SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error);
 
 // vertices.c
-// The same for attributes, indices and indirect counts, and how much is drawn.
+// Does the same for attributes, indices and indirect counts, and finds how many vertices and instances are
+// drawn.
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
 // Checks a desc's lists of attributes and layouts against the vertex function's inputs.
 SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);
@@ -53138,9 +53286,8 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 
 // >>call/draw_gradient.h ------------------------------------------------------------------------------------
 
-// Gradients through draws. The picture is not differentiated as a picture: a second draw notes which triangle each pixel
-// shows, and all else are ordinary calls of a generated module, so that sums of gradients, textures, samplers, command lists
-// and hazards are those of calls.
+// Gradients through draws. A second draw stores which triangle each pixel shows. Everything else is done by ordinary calls
+// of a generated module, so that calls' code for sums of gradients, textures, samplers, command lists and hazards is used.
 //
 //     1. slangpy_draw_corner  runs the vertex function for each corner of each triangle; its results are rows of `corners`
 //     2. a draw               writes the number of the triangle that is visible, by the draw's own tests
@@ -53156,17 +53303,20 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 // forms have equal bytes.
 typedef struct spyi_draw_form {
     uint8_t
-        channels[SPY_MOST_TARGETS]; // whose gradients count, as bits: 1 red ... 8 alpha; 0: not this target
-    uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
+        channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
+                                       // target's do not count
+    uint8_t columns[SPY_MOST_TARGETS]; // columns of each target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
-    uint8_t vertices;                  // gradients go on to the vertex function
-    uint8_t edges;                     // ... and there are those of edges
+    uint8_t vertices;                  // the vertex function has gradients too
+    uint8_t edges;                     // gradients include the movement of edges; only with `vertices`
     uint8_t indexed;
     uint8_t short_indices, signed_indices;
-    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
-    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
-    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
-    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // and whether it has a gradient
+    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // for each input of the vertex function: the number of its tensor,
+                                           // from 0
+    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // for each input of the vertex function: its first
+                                                     // column in that tensor
+    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // for each tensor: 1 if it has floats, 2 ints, 3 uints
+    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // for each tensor: whether it has a gradient
     uint8_t buffer_count;
 } spyi_draw_form;
 
@@ -53174,9 +53324,9 @@ typedef struct spyi_draw_form {
 typedef struct spyi_draw_gradient {
     spyi_draw_form form;
     spy_module *module;                   // one reference
-    spy_function *corner, *pixel, *edges; // of the module
-    uint32_t columns, flat_columns;       // of a corner: floats, and integers
-    uint32_t generation;                  // of the raster's module
+    spy_function *corner, *pixel, *edges; // functions of `module`
+    uint32_t columns, flat_columns;       // floats, and integers, in the row of a corner
+    uint32_t generation;                  // generation of the raster's module that this was made for
     struct spyi_draw_gradient *next;
 } spyi_draw_gradient;
 
@@ -53368,7 +53518,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         for (uint32_t d = 0; d < launch->shape.rank; d++)
             if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
                 (launch->plain &&
-                 !spyi_leaf_has_dim(&b->leaves[i], d))) // also of size 1: for any sizes alike
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the order
+                                                        // is the same for all sizes
                 shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
@@ -53569,8 +53720,8 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
            leaf->storage->size;
 }
 
-// Makes the variant wide if every leaf allows it and all outputs are vectors. `crosses`: a thread's elements
-// may run on from one row to the next; leaves that are not linear are then read element by element.
+// Makes the variant wide if every leaf allows it and all outputs are vectors. With `crosses` a thread's
+// elements may run on from one row to the next; leaves that are not linear are then read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
     int64_t from = limits->profile.prefers_bindings
@@ -53822,7 +53973,8 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
 
 // >>call/launch.c -------------------------------------------------------------------------------------------
 
-// From shapes to the key of a variant: merges dimensions, and decides how each leaf's memory is walked.
+// Makes the key of a variant from the call's shapes: merges dimensions, and decides how each leaf's memory is
+// walked.
 
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
 // and a gathered walk.
@@ -53971,8 +54123,9 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
+        // Seeds that are a tensor have as many elements as their output.
         bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as its output
+                     values->items[b->leaves[leaf->value_leaf].value].tensor;
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
@@ -54090,7 +54243,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// Returns the caller's tensor that the leaf lies in; NULL: none.
+// Returns the caller's tensor that the leaf lies in; NULL if there is none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
@@ -54155,7 +54308,8 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
         return false;
     if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
-        bound->leaves[i].consumed; // gathered components lie anywhere: both leaves need the same ones
+        bound->leaves[i].consumed; // gathered components can lie anywhere, so that both leaves must consume
+                                   // the same dimensions
     return consumed == bound->leaves[j].consumed &&
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
@@ -54171,7 +54325,8 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// Returns the host memory (*size bytes) that a gradient comes back to; NULL: it stays on the device.
+// Returns the host memory (*size bytes) that a gradient comes back to; NULL means that it stays on the
+// device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
     if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
@@ -54240,7 +54395,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
-        // Compile threads have no textures.
+        // Calls that are compiled ahead on a thread have no textures.
         if (b->leaves[i].out && spyi_leaf_is_resource(&b->leaves[i]) &&
             values->items[b->leaves[i].value].held[0]) {
             spy_status status = spyi_check_texture(b, values, i, error);
@@ -54248,7 +54403,8 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // several elements of the call may share such a
+                                                           // gradient
         if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
@@ -54258,10 +54414,12 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of it
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of a tensor that is
+                                                            // passed whole
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
-            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
+            // additions to both happen in order within a thread, or in separate passes
+            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue;
             if (added) {
                 spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
                               b->leaves[i].path, b->leaves[j].path);
@@ -54331,13 +54489,13 @@ static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v,
 static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
-    const spyi_launch_leaf *at = launch->leaves; // of the plan's leaves
+    const spyi_launch_leaf *at = launch->leaves; // layouts of the plan's leaves
     const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL: a dispatch without arguments
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL in a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -54448,7 +54606,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: there is no block
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL if there is no block
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
@@ -54889,8 +55047,8 @@ static bool spyi_simple_variant(const spyi_variant *variant) {
     return true;
 }
 
-// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which:
-// its index in grads[].
+// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which
+// becomes its index in grads[].
 static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
     uint32_t i = 0;
     for (; i < values->count; i++) {
@@ -54966,9 +55124,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// Copies the options into the plan, unless they are plain; false: out of memory. Calls that repeat have their
-// options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers set
-// them; in the copies of a prepared call they are not NULL.
+// Copies the options into the plan, unless they are plain; false when out of memory. Calls that repeat have
+// their options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers
+// set them; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -54981,7 +55139,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
-// Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
+// Returns how the call is repeated, in one allocation; NULL when out of memory, or the call cannot be
+// repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
     for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles
@@ -55152,7 +55311,7 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     return status;
 }
 
-// Runs all dispatches. `in_line`: each waits for the one before it, whatever memory they use.
+// Runs all dispatches. With `in_line` each dispatch waits for the one before it, whatever memory they use.
 static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
     const spyi_again *again = plan->launch->again;
     spy_status status = SPY_OK;
@@ -55408,7 +55567,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
-    while (plan->launches[g] && // NULL after the last launch, and in a redirect of sizes
+    while (plan->launches[g] && // `launches` ends with NULL, and has only NULLs in a plan that redirects
+                                // sizes
            !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
@@ -55577,7 +55737,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     to->count = from->count;
     to->global_count = from->global_count;
     to->grad_count = from->grad_count;
-    to->options = from->options; // those of the prepared call, which keeps them
+    to->options = from->options; // the options of the prepared call, which keeps them
     to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
@@ -55788,7 +55948,7 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
     return p->kept.given ? &p->kept.options : NULL;
 }
 
-// Makes a prepared call and adds it to the device's list; NULL: out of memory.
+// Makes a prepared call and adds it to the device's list; NULL when out of memory.
 static spy_prepared *spyi_prepared_new(spy_function *function) {
     spy_device *device = function->object.device;
     spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
@@ -56090,8 +56250,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
 
-// Registers what rooms above this one need of calls: how prepared calls are released, and what happens to
-// plans and prepared calls when code changes.
+// Registers functions of src/call that earlier stages need: how prepared calls are released, and what happens
+// to plans and prepared calls when code changes.
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
@@ -56133,7 +56293,7 @@ SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     return count;
 }
 
-// Returns the function that adds sums to gradients; NULL: the error has been reported.
+// Returns the function that adds sums to gradients; NULL means that the error has been reported.
 static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module_desc desc;
     if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
@@ -56146,7 +56306,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module *module = spy_load_module(device, &desc);
     function = module ? spy_find_function(module, "finish_sums") : NULL;
     if (!function || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
-    device->finish_sums = function; // it lives as long as the device
+    device->finish_sums = function; // the function lives as long as the device
     spyi_leave(device);
     return function;
 }
@@ -56365,7 +56525,8 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", writes ");
     spyi_bytes_text(traffic->writes, out);
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
-    bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
+    bool reduces = fused && fused->total == plan->function; // a call that is backward only inside, for a
+                                                            // reduction
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
         spyi_text_add(
             out, ", nothing was stored for it: what it needs of the function's values it computes again");
@@ -56519,7 +56680,7 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    bool takes_result = false; // then the message is that of the argument
+    bool takes_result = false; // with `_result`, the message is about that argument
     for (size_t i = 0; i < args.count; i++)
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
     if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
@@ -56667,7 +56828,7 @@ static void spyi_place_string(const char **offset, const char *strings) {
     *offset = strings + (uintptr_t)*offset;
 }
 
-// Returns the resolution in one allocation; NULL: out of memory.
+// Returns the resolution in one allocation; NULL when out of memory.
 static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
                                             const spy_shape *shape) {
     spyi_resolving r;
@@ -56761,25 +56922,25 @@ void spy_release_resolution(spy_resolution *resolution) {
 // One tensor of the check: an input or an output.
 typedef struct spyi_checked {
     char path[64];                    // "x", "light.color", "_result"
-    spy_tensor *tensor, *flat, *grad; // the copy, and views of its scalars and of its gradient's
-    int64_t count;                    // scalars
+    spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
+    int64_t count;                    // number of scalars
     spy_dtype dtype;
-    bool input, output; // found when the call is bound; neither: it takes no part
+    bool input, output; // found when the call is bound; with neither, the tensor takes no part
     double *seeds, *plus, *minus,
-        *grads; // `count` numbers each: of outputs the first three, of inputs the last
+        *grads; // `count` numbers each; outputs use the first three, inputs the last
 } spyi_checked;
 
 typedef struct spyi_gradcheck {
     spy_function *function;
     spy_device *device;
     const spy_gradcheck_desc *desc;
-    bool wide;      // float numbers, arrays and tensors become double
-    bool own_types; // numbers and host arrays keep their types; else they are float
+    bool wide;      // float numbers, arrays and tensors are converted to double
+    bool own_types; // numbers and host arrays keep their types; otherwise they become float
     spyi_checked items[SPYI_MOST_CHECKED];
     uint32_t count;
     spy_arg *args; // the arguments, and one more for the result
     size_t arg_count;
-    void *blocks[SPYI_MOST_CHECKED]; // lists of fields
+    void *blocks[SPYI_MOST_CHECKED]; // memory of lists of fields
     uint32_t block_count;
     uint64_t random;
     spyi_text error;
@@ -56817,8 +56978,8 @@ static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const 
     return status;
 }
 
-// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL: the error
-// has been reported.
+// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL means that
+// the error has been reported.
 static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy_tensor *tensor) {
     if (!tensor) return NULL;
     if (g->count == SPYI_MOST_CHECKED) {
@@ -56879,7 +57040,7 @@ static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
     return NULL;
 }
 
-// Returns a tensor of host numbers with a gradient; `data` NULL: zeros.
+// Returns a tensor of host numbers with a gradient; They are zeros if `data` is NULL.
 static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
@@ -56902,7 +57063,8 @@ static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, s
 
 static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out);
 
-// Replaces one argument by a tensor that can be checked, if it holds float numbers. Others stay as they are.
+// Replaces one argument by a tensor that can be checked, if it holds float numbers. Other arguments stay as
+// they are.
 static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, const char *path, spy_arg *out) {
     spy_tensor *made = NULL;
     spy_shape shape;
@@ -56912,11 +57074,11 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         spy_arg value = arg->value.fields[0];
         value.name = arg->name;
-        if (!value._map_count) { // a mapping around the pair
+        if (!value._map_count) { // a mapping given around the pair
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
-        if (!value.type) value.type = arg->type; // and a type
+        if (!value.type) value.type = arg->type; // a type given around the pair
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
@@ -56930,7 +57092,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     }
     if (arg->kind == SPY_ARG_KIND_TENSOR) {
         if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
-            return SPY_OK; // the call says what is wrong with it
+            return SPY_OK; // the call reports what is wrong with it
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
                spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
@@ -57014,7 +57176,7 @@ static spy_status spyi_gradcheck_directions(spyi_gradcheck *g, const spyi_plan *
     return SPY_OK;
 }
 
-// Makes the plan and the kernels of a call, without a report of failures. *has_result: the function returns a
+// Makes the plan and the kernels of a call. Reports no errors. Sets *has_result when the function returns a
 // value.
 static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, bool *has_result) {
     spy_status status = spyi_enter(g->function, SPYI_KIND_FUNCTION, "spy_gradcheck");
@@ -57040,7 +57202,7 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
 
 // >>numbers
 
-static double spyi_gradcheck_random(spyi_gradcheck *g) { // from 0.25 to 1, of either sign
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // absolute value 0.25 to 1, of either sign
     g->random = spyi_hash(&g->random, sizeof g->random, 1);
     double u = (double)(g->random >> 40) / 16777216.0;
     return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
@@ -57081,7 +57243,8 @@ static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, 
     size_t size = spyi_scalar_size(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
-        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // as it has been rounded
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // the number as it was rounded by the
+                                                                    // type
     if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -57149,7 +57312,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double allowed = absolute + relative * largest + 8 * noise / (upper - lower);
     double error = (analytic > numeric ? analytic - numeric : numeric - analytic) / allowed;
     info->checked++;
-    if (!(error <= 1)) info->wrong++; // also when one of them is not a number
+    if (!(error <= 1)) info->wrong++; // this also counts NaN as wrong
     if (!(error <= *worst) || info->checked == 1) {
         *worst = error;
         snprintf(info->argument, sizeof info->argument, "%s", c->path);
@@ -57168,7 +57331,7 @@ static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
         for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
         if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
         if (c->output && status == SPY_OK)
-            status = spyi_gradcheck_read(c->grad, c->seeds); // as they were rounded
+            status = spyi_gradcheck_read(c->grad, c->seeds); // the numbers as they were rounded by the type
     }
     if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -57184,7 +57347,8 @@ static spy_status spyi_gradcheck_compare(spyi_gradcheck *g, spy_gradcheck_info *
         spyi_checked *c = &g->items[i];
         int64_t count = !c->input ? 0 : c->count < most ? c->count : most;
         for (int64_t k = 0; k < count && status == SPY_OK; k++) {
-            // Of many numbers it takes one at random of each of `count` parts.
+            // If there are many numbers, divides them into `count` parts and takes one number at random from
+            // each.
             int64_t begin = (int64_t)((double)c->count / (double)count * (double)k);
             int64_t end = (int64_t)((double)c->count / (double)count * (double)(k + 1));
             double u = (spyi_gradcheck_random(g) + 1) / 2;
@@ -57227,7 +57391,7 @@ static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
         }
         spy_release_tensor(made);
         g->args[result_at] = spy_arg_tensor("_result", attached);
-    } else { // the function returns nothing
+    } else { // without a result, because the function returns nothing
         memmove(&g->args[result_at], &g->args[result_at + 1],
                 (g->arg_count - result_at - 1) * sizeof *g->args);
         g->arg_count--;
@@ -57257,7 +57421,7 @@ spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradch
     g.random = desc ? desc->seed + 1 : 1;
     g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
     status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
-    spyi_text first = { NULL, 0, 0 }; // why the check in the arguments' plain types is not possible
+    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments' plain types cannot be checked
     spy_status first_status = SPY_OK;
     for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
         spyi_gradcheck_clear(&g);
@@ -57349,7 +57513,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
     spyi_stage stage;
     memset(&stage, 0, sizeof stage);
     uint32_t generation = part->function->module->generation;
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     spy_status status = spyi_raster_reflect(part, s, &stage, error);
     if (status != SPY_OK) {
         spyi_stage_free(&stage);
@@ -57375,11 +57539,12 @@ static const char *spyi_scalar_word(const spyi_type *type) {
                : "integers";
 }
 
-// Checks that the vertex function writes what the fragment function takes.
+// Checks that the vertex function writes all inputs of the fragment function.
 static spy_status spyi_check_varyings(const spy_raster *raster, spyi_text *error) {
     const spyi_varyings *from = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs,
                         *to = &raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
-    for (uint32_t k = 0; k < from->count; k++) // matrices and arrays take several locations: the driver looks
+    for (uint32_t k = 0; k < from->count; k++) // the driver checks matrices and arrays, which take several
+                                               // locations
         if (from->items[k].type->kind != SPYI_TYPE_SCALAR && from->items[k].type->kind != SPYI_TYPE_VECTOR)
             return SPY_OK;
     for (uint32_t i = 0; i < to->count; i++) {
@@ -57456,7 +57621,7 @@ static void spyi_stencil_state(const spy_stencil *from, uint8_t to[4]) {
     to[3] = (uint8_t)(from->compare ? from->compare : SPY_COMPARE_ALWAYS);
 }
 
-// Replaces what is left open: a factor by `factor`.
+// Replaces a default blend factor by `factor`.
 static uint8_t spyi_factor(spy_blend_factor given, spy_blend_factor factor) {
     return (uint8_t)(given ? given : factor);
 }
@@ -57564,9 +57729,10 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
     device->free_pipelines = spyi_pipelines_free_finished;
 }
 
-// The device has waited for all work, or is lost.
+// By now the device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL; // all are dropped, in any order
+    // All modules are dropped, in any order.
+    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
         p->head.resource.use_submit = p->head.resource.held_submit = 0;
@@ -57631,7 +57797,8 @@ static spy_raster *spyi_raster_make(spy_device *device, const spy_raster_desc *d
     r->object.kind = (uint32_t)SPYI_KIND_RASTER;
     r->object.device = device;
     spyi_atomic_store(&r->object.references, 1);
-    r->next = device->rasters; // before the device is left: its release would find it
+    r->next = device->rasters; // added before the device is left, so that the device's release finds the
+                               // raster
     if (r->next) r->next->previous = r;
     device->rasters = r;
     r->label = spyi_raster_label(d);
@@ -57696,7 +57863,7 @@ void spy_release_raster(spy_raster *raster) {
 // Pipelines of draws: found by what they are made of, or made. The two stages were compiled by themselves; here they
 // get one interface, in which the fragment stage's parameters come behind those of the vertex stage.
 
-#define SPYI_MOST_PIPELINES 64 // that a raster keeps
+#define SPYI_MOST_PIPELINES 64 // number of pipelines that a raster keeps
 
 // >>lifetime
 
@@ -57727,7 +57894,8 @@ SPYI_FN void spyi_pipelines_free_finished(spy_device *device) {
 }
 
 static void spyi_pipeline_unused(spy_device *device, spyi_resource *resource) {
-    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // its first member's first member
+    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // the storage is p's first member, and the resource
+                                                          // is the storage's
     p->next = device->waiting_pipelines;
     device->waiting_pipelines = p;
     spyi_pipelines_free_finished(device);
@@ -57762,12 +57930,12 @@ static void spyi_pipelines_trim(spy_raster *raster) {
     }
 }
 
-// >>one interface
+// >>the interface of both stages
 
 typedef struct spyi_merged {
     spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
-    void *code[SPYI_RASTER_STAGES]; // copies that have been changed
+    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which have been changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
@@ -57782,7 +57950,7 @@ static bool spyi_draw_has_handles(const spyi_drawing *d) {
     return false;
 }
 
-// Adds the parameters of one stage that take bindings, or its uniform buffers, with numbers from *next on.
+// Adds one stage's parameters that take bindings, or its uniform buffers, and numbers them from *next on.
 static void spyi_merge_parameters(spyi_merged *m, const spyi_program *program, uint8_t stage, bool uniforms,
                                   uint32_t *next) {
     const spyi_interface *iface = &program->iface;
@@ -57963,11 +58131,12 @@ SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, 
 // Where the vertices of a draw come from: attributes by name or by explicit layouts, indices, counts that the GPU
 // reads; and how many vertices and instances are drawn.
 
-#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes, what every device takes
+#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes; each device supports a stride of this size
 
 // >>formats
 
-// Returns how numbers are read: 'f', 'i', 'u'; 0: vertices do not have them.
+// Returns the class of numbers of a type: 'f' float, 'i' integer, 'u' unsigned; 0 means that vertices cannot
+// have such numbers.
 static char spyi_vertex_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:
@@ -57982,7 +58151,7 @@ static char spyi_vertex_class(spy_dtype scalar) {
     }
 }
 
-// Returns the format of vectors in a tensor; NONE: there is none.
+// Returns the format of vectors in a tensor, or NONE if there is no such format.
 static spy_format spyi_vertex_format(spy_dtype scalar, uint32_t columns) {
     static const struct {
         uint8_t scalar, formats[4];
@@ -58043,7 +58212,7 @@ static bool spyi_is_per_instance(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// Notes how many vertices or instances a buffer has elements for.
+// Lowers the least number of vertices or instances to the number of elements of a buffer.
 static void spyi_note_elements(spyi_drawing *d, uint32_t per_instance, uint64_t elements, const char *name) {
     if (per_instance) {
         if (elements * per_instance < d->instances)
@@ -58090,7 +58259,7 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// The elements of a tensor as scalars or vectors.
+// A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
     uint64_t count, stride; // bytes
 } spyi_elements;
@@ -58249,7 +58418,7 @@ static spy_status spyi_named_attributes(spyi_drawing *d, spyi_text *error) {
 
 // >>attributes by explicit lists
 
-static bool spyi_same_word(const char *a, const char *b) { // letters of any case
+static bool spyi_same_word(const char *a, const char *b) { // compares without regard to case
     for (; *a && *b; a++, b++) {
         char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
         char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
@@ -58258,7 +58427,8 @@ static bool spyi_same_word(const char *a, const char *b) { // letters of any cas
     return *a == *b;
 }
 
-// Returns whether the attribute's name is the input's semantic, with its number in either place, or its name.
+// Returns whether the attribute's name is the input's name, or its semantic. The semantic's number may be
+// part of the name or be given beside it.
 static bool spyi_attribute_is(const spy_vertex_attribute *a, const spyi_varying *v) {
     char full[80];
     if (v->semantic[0] && spyi_same_word(a->name, v->semantic) && a->semantic_index == v->semantic_index)
@@ -58308,7 +58478,8 @@ static const char *const spyi_buffer_names[SPY_MOST_VERTEX_BUFFERS] = {
     "vertex_buffers[12]", "vertex_buffers[13]", "vertex_buffers[14]", "vertex_buffers[15]"
 };
 
-// Adds the buffers that some input needs, each once. `ends`: the last byte of an element that is read.
+// Adds each buffer that some input needs once. `ends` has for each buffer the end of the bytes that are read
+// of an element.
 static spy_status spyi_take_buffers(spyi_drawing *d, const uint32_t *ends, uint8_t *numbers,
                                     spyi_text *error) {
     for (uint32_t i = 0; i < d->raster->layout_count; i++) {
@@ -58431,7 +58602,7 @@ static spy_status spyi_draw_indirect(spyi_drawing *d, spyi_text *error) {
     return SPY_OK;
 }
 
-// Finds how much is drawn, and checks it against what there is.
+// Finds how many vertices and instances are drawn, and checks the numbers against the sizes of the buffers.
 static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text *error) {
     const spy_draw_desc *desc = d->desc;
     spyi_draw_work *w = &d->work;
@@ -58442,7 +58613,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     w->instance_count = desc->instance_count ? desc->instance_count : 1;
     w->count = desc->vertex_count;
     if (desc->draw_nothing || desc->indirect) {
-        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts not 0 is all that it says
+        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts only whether it is 0 matters
         return SPY_OK;
     }
     if (!w->count && have == UINT64_MAX) {
@@ -58485,7 +58656,7 @@ SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
 // >>call/targets.c ------------------------------------------------------------------------------------------
 
 // The targets of a draw: checks of formats, uses and sizes against each other and against what the fragment function
-// returns; their part of the work, of the pipeline's state and of the uses.
+// returns. Also fills the members of the work, of the pipeline's state and of the uses that depend on them.
 
 #define SPYI_TARGET_HOW (SPYI_USE_ATTACHMENT | SPYI_USE_READS | SPYI_USE_WRITES)
 
@@ -58584,7 +58755,7 @@ static spy_status spyi_check_samples(spyi_drawing *d, uint32_t i, const spy_text
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// Returns how numbers are read: 0 floats, 1 integers, 2 unsigned integers.
+// Returns the class of numbers of a type: 0 floats, 1 integers, 2 unsigned integers.
 static int spyi_number_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:
@@ -58954,8 +59125,9 @@ SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_
 // spy_draw: puts together what the targets, the two stages and the vertices need, finds the pipeline, and records
 // the draw on the queue or in a command list.
 //
-// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, after which everything is
-// found again: only a round that stayed inside is recorded.
+// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, so that other threads can
+// change things; everything is then found again, and a draw is recorded only after a round that never left the
+// device.
 
 static const uint8_t spyi_stage_bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
 
@@ -58987,7 +59159,7 @@ static void spyi_draw_names(const spyi_drawing *d, spyi_text *error) {
     }
 }
 
-// Finds what an argument of this name is for.
+// Finds which stages and lists take an argument of this name.
 static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *feeds, spyi_text *error) {
     *feeds = 0;
     if (spyi_takes_argument(&d->raster->parts[0], name)) *feeds |= SPYI_FEEDS_VERTEX;
@@ -59003,7 +59175,7 @@ static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *fe
     return SPY_ERROR_AMBIGUOUS;
 }
 
-// Finds what each argument is for.
+// Finds which stages and lists take each argument.
 static spy_status spyi_draw_arguments(spyi_drawing *d, spyi_text *error) {
     spy_raster *r = d->raster;
     if (d->args.count && !d->args.items) {
@@ -59054,7 +59226,7 @@ static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
 
 // >>stages
 
-// Refuses a texture of the stage that is a target. All values are still those of the stage.
+// Refuses a texture of the stage that is also a target of the draw. At this time d's values are the stage's.
 static spy_status spyi_check_feedback(const spyi_drawing *d, const spyi_variant *variant,
                                       const spyi_values *values, spyi_text *error) {
     spyi_use mine[SPYI_MOST_VALUE_USES];
@@ -59126,7 +59298,7 @@ static void spyi_begin_stage(const spyi_drawing *d, spyi_plan *plan, const spyi_
     run->launch = plan->launch;
 }
 
-// Returns whether the options say nothing that a stage is bound or compiled by.
+// Returns whether the options set nothing on which the binding or code of a stage depends.
 static bool spyi_draw_is_plain(const spy_call_options *options) {
     spy_call_options plain;
     if (!options) return true;
@@ -59135,7 +59307,7 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Binds one stage, and compiles it if need be. *left: the device was left, and the draw begins anew.
+// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then begins anew.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
     spyi_raster_part *part = &d->raster->parts[s];
@@ -59180,13 +59352,14 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     d->stages[s].plan = plan;
     plan->references++;
     spyi_begin_stage(d, plan, values, &run);
-    if (SPYI_LIKELY(plan->variant_count == 1)) { // a stage has no other: it walks through no memory
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // usual for a stage, since it walks through no memory
         variant = plan->variants[0];
         status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
     } else {
         status = spyi_choose(&run, &variant, error);
     }
-    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true; // a reload came between
+    // a reload happened meanwhile
+    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true;
     *left = *left || run.left;
     if (status != SPY_OK || *left) return status;
     status = spyi_pack_stage(d, s, &run, variant, error);
@@ -59216,7 +59389,8 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Puts the stages' blocks one behind the other. *left: a value does not fit, and the draw begins anew, to say so.
+// Copies the blocks of both stages into one block, one after the other. Sets *left when a value does not fit; the draw
+// then begins anew and reports it.
 static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, bool *left,
                                   spyi_text *error) {
     spy_raster *r = d->raster;
@@ -59253,7 +59427,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK && *left) return SPY_OK;
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
-    if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
+    if (pipeline->handles) { // the kernel may use all textures that have handles, and memory that is no
+                             // argument
         if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
         d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
         d->untracked = true;
@@ -59290,7 +59465,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
     return status;
 }
 
-// One round: everything up to the record. *left: the device was left, and nothing was recorded.
+// Does everything up to the recording of the draw. Sets *left when the device was left, so that nothing was
+// recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -59341,7 +59517,8 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
     spy_status status = spyi_enter(raster, SPYI_KIND_RASTER, name);
     if (status != SPY_OK) return status;
     spy_device *device = raster->object.device;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
+    // the sink is the first member of a command list
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL;
     spyi_text error = { NULL, 0, 0 };
     const char *problem = spyi_draw_problem(desc, options);
     spyi_drawing d;
@@ -59354,7 +59531,7 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    spyi_atomic_add(&raster->object.references, 1); // the device may be left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     for (bool left = true; left && status == SPY_OK;) {
         status = spyi_draw_once(&d, options, sink, &left, &error);
         spyi_draw_stages_drop(&d);
@@ -59372,7 +59549,8 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
 // Writes the Slang functions that gradients of a draw are made of (draw_gradient.h). They stand behind the text of the
 // user's module and call its vertex and fragment function as plain functions.
 
-// A name in the generated text begins with slangpy_draw, so that none meets a uniform parameter of the user's.
+// Names in the generated text begin with slangpy_draw, so that none equals the name of a user's uniform
+// parameter.
 typedef struct spyi_draw_writer {
     const spy_raster *raster;
     const spyi_draw_form *form;
@@ -59445,11 +59623,11 @@ static bool spyi_draw_has_gradient(const spyi_raster_part *part, uint32_t p) {
 }
 
 typedef enum spyi_draw_uniforms {
-    SPYI_DRAW_DECLARED, // as parameters of a differentiable function
-    SPYI_DRAW_CONSTANT, // ... that all have no gradient
-    SPYI_DRAW_PAIRS,    // as parameters of its derivative
+    SPYI_DRAW_DECLARED, // parameters of a differentiable function
+    SPYI_DRAW_CONSTANT, // parameters of a differentiable function, all no_diff
+    SPYI_DRAW_PAIRS,    // parameters of the written derivative, as differential pairs
     SPYI_DRAW_PLAIN,
-    SPYI_DRAW_NAMED // as arguments
+    SPYI_DRAW_NAMED // arguments of a call, by name
 } spyi_draw_uniforms;
 
 static void spyi_draw_uniform_list(spyi_draw_writer *w, const spyi_raster_part *part,
@@ -59484,7 +59662,7 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
         instance = instance || strcmp(name, v->name) == 0 ||
                    (v->field && strcmp(name, signature->params[v->param].name) == 0);
     }
-    // What has no gradient is read as a constant, which any field may be given.
+    // A tensor without a gradient is read as a constant, which can be the value of a field of any type.
     bool has_grad = form->buffer_has_grad[form->buffers[input]] != 0;
     bool constant = form->vertices && spyi_draw_is_float(v->type) && !(has_grad && !v->no_diff);
     spyi_text_add(w->out, "%s%s(", constant ? "no_diff " : "", v->type->name);
@@ -59495,7 +59673,7 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
     spyi_text_add(w->out, ")");
 }
 
-// Writes where an output of the vertex function lies in a row: returns its first column.
+// Writes the columns of a row in which an output of the vertex function is stored. Returns the first column.
 static const spyi_varying *spyi_draw_output_at(const spy_raster *raster, uint32_t location) {
     const spyi_varyings *outputs = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs;
     for (uint32_t i = 0; i < outputs->count; i++)
@@ -59652,7 +59830,7 @@ static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
     }
 }
 
-// Writes the parameters that are a gradient for each target, or their names.
+// Writes a parameter for the gradient of each target, or only the names of these parameters.
 static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const char *name) {
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
         if (w->form->channels[t] && before)
@@ -59660,7 +59838,7 @@ static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const
         else if (w->form->channels[t]) spyi_text_add(w->out, ", %s%u", name, t);
 }
 
-// Adds up what the fragment function returns, times the targets' gradients.
+// Writes the sum of the fragment function's results multiplied by the targets' gradients.
 static void spyi_draw_sum(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     for (uint32_t i = 0; i < part->stage.system_outputs.count; i++)
@@ -59772,7 +59950,8 @@ static void spyi_draw_pixel_text(spyi_draw_writer *w) {
 
 // >>edges
 
-// Writes the colour beside an edge times its gradient, with its sign in the jump from one side to the other.
+// Writes the colour beside an edge multiplied by its gradient, with the sign that this side has in the
+// difference of the two sides.
 static void spyi_draw_side(spyi_draw_writer *w, const char *id, const char *sign) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     spyi_text_add(w->out,
@@ -59912,8 +60091,8 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds how the fragment function's inputs are interpolated, from its code. Code that needs more than the function to be
-// compiled is left to the draw, which then has interpolated with perspective.
+// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be compiled alone,
+// the draw reports why, and interpolation with perspective is assumed here.
 static void spyi_draw_find_interpolation(spyi_raster_part *part) {
     spy_function *function = part->function;
     const spyi_conformances none = { NULL, 0 };
@@ -59934,8 +60113,9 @@ static void spyi_draw_find_interpolation(spyi_raster_part *part) {
 static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
     spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
     spyi_text text = { NULL, 0, 0 };
-    // Slang crashes over a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
-    // [partitioning(...)] takes a text, too, and means nothing outside of hull shaders.
+    // Slang crashes on a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
+    // So [shader("...")] is replaced by [partitioning("...")], which also takes a string and has no effect outside
+    // of hull shaders.
     const spy_define plain = { "shader", "partitioning" };
     spy_status status = spyi_draw_check_derivative(raster, SPYI_RASTER_FRAGMENT, error);
     if (status == SPY_OK && g->form.vertices)
@@ -59976,35 +60156,37 @@ SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_fo
 
 // >>call/draw_backward.c ------------------------------------------------------------------------------------
 
-// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. What they need of the draw is
-// looked up within the device first; they themselves are made by the public functions.
+// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. The values that they need
+// from the draw are looked up inside the device first. The calls and the draw are then made by the public functions.
 
 enum { SPYI_DRAW_OWN_ARGS = 16 + SPYI_MOST_ATTRIBUTES + 2 * SPYI_MOST_TARGETS };
 
-// A backward call of a draw that is being made.
+// One running spy_draw_backward().
 typedef struct spyi_draw_pass {
     const char *name;
     spyi_drawing *d;
-    spy_call_options options; // of the calls
+    spy_call_options options; // options of the calls
     spyi_draw_form form;
     spyi_draw_gradient gradient;
-    uint32_t triangles;                           // of one instance
-    int64_t corners;                              // of all
-    bool reversed;                                // large depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // of the form's buffers, as numbers (n, columns)
-    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // of each; 0: as many as its struct has
+    uint32_t triangles;                           // triangles of one instance
+    int64_t corners;                              // corners of all triangles of all instances
+    bool reversed;                                // larger depths are in front
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // tensors with the attributes' numbers, of shape (n,
+                                                  // columns), by buffer of the form
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
+                                                  // struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
     spy_arg args[SPYI_DRAW_OWN_ARGS + SPYI_MOST_DRAW_ARGS];
     uint32_t arg_count;
-    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // of structs in `args` without their gradients
+    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // copies of structs in `args` without their gradients
     uint32_t field_count;
 } spyi_draw_pass;
 
-// >>what the draw says
+// >>what is looked up of the draw
 
-// The argument may be a bad one: the calls refuse it, with its name.
+// A wrong argument is not refused here; the calls refuse it by its name.
 static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
@@ -60025,7 +60207,7 @@ static spy_status spyi_draw_unsupported(spyi_text *error, const char *what) {
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Refuses what gradients of draws do not have.
+// Refuses draws whose gradients are not supported.
 static spy_status spyi_draw_check_gradients(const spyi_drawing *d, spyi_text *error) {
     const spy_raster *r = d->raster;
     const spy_draw_desc *desc = d->desc;
@@ -60095,7 +60277,7 @@ static spy_status spyi_draw_find_targets(spyi_draw_pass *pass, spyi_text *error)
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Finds the argument that gives an input of the vertex function, and what it is made of.
+// Finds the argument that gives an input of the vertex function, and its tensor and columns.
 static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *error) {
     const spyi_drawing *d = pass->d;
     const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_VERTEX];
@@ -60178,7 +60360,7 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Within the device: finds all that the calls need, and the generated module.
+// Finds all that the calls need, and the generated module. Called inside the device.
 static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     spyi_drawing *d = pass->d;
     spy_raster *r = d->raster;
@@ -60194,12 +60376,12 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // feeds, arguments and indices may be unchecked
+    if (status != SPY_OK) return status; // without a check, d's feeds, arguments and indices may be wrong
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // nothing moves
+    if (!pass->form.vertices) pass->form.edges = 0; // no edge moves when the vertex function has no gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
@@ -60215,7 +60397,7 @@ static spy_status spyi_draw_no(
     return SPY_ERROR_INTERNAL;
 }
 
-// Returns a view of an attribute's numbers, (n, columns).
+// Returns a view of an attribute's numbers, of shape (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
     if (!flat) return NULL;
@@ -60292,7 +60474,8 @@ static const char spyi_draw_ids_source[] =
     "}\n"
     "[shader(\"fragment\")] uint draw_ids_fragment(Corner corner) : SV_Target { return corner.id; }\n";
 
-// Finds the functions that draw the numbers. NULL functions: the error has been reported.
+// Finds the functions that draw the triangles' numbers. They are NULL when it fails; the error has then been
+// reported.
 static void spyi_draw_id_functions(spy_device *device, const char *name, spy_function *functions[2]) {
     spy_module_desc desc;
     functions[0] = functions[1] = NULL;
@@ -60311,7 +60494,7 @@ static void spyi_draw_id_functions(spy_device *device, const char *name, spy_fun
     spyi_leave(device);
 }
 
-// Makes the raster that draws the numbers by the same tests.
+// Makes the raster that draws the triangles' numbers, with the depth and stencil tests of the draw.
 static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     spy_function *functions[2];
     const spyi_raster_state *s = &pass->d->raster->state;
@@ -60333,7 +60516,7 @@ static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     return spy_create_raster(pass->d->device, &desc);
 }
 
-// Takes the raster's own, which the last call left, or makes them.
+// Takes the targets that the last call left in the raster, or makes new ones.
 static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     spy_raster *r = pass->d->raster;
     const spy_draw_desc *desc = pass->d->desc;
@@ -60343,7 +60526,7 @@ static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     pass->ids = r->ids;
     pass->id_target = r->id_target;
     pass->id_depth = r->id_depth;
-    r->id_target = r->id_depth = NULL; // another thread makes its own
+    r->id_target = r->id_depth = NULL; // so that another thread makes its own targets
     if (pass->ids) spyi_atomic_add(&pass->ids->object.references, 1);
     spyi_leave(pass->d->device);
     if (pass->id_target &&
@@ -60383,7 +60566,7 @@ static void spyi_draw_pass_end(spyi_draw_pass *pass, bool made) {
     spy_release_tensor(pass->corner_rows);
     spy_release_tensor(pass->flat_rows);
     spy_release_raster(pass->ids);
-    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses them again
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses the targets again
         if (!r->id_target) r->id_target = pass->id_target, pass->id_target = NULL;
         if (!r->id_depth) r->id_depth = pass->id_depth, pass->id_depth = NULL;
         spyi_leave(pass->d->device);
@@ -60495,7 +60678,8 @@ static const char *const spyi_draw_clear_names[SPY_MOST_TARGETS] = { "slangpy_dr
                                                                      "slangpy_draw_c4", "slangpy_draw_c5",
                                                                      "slangpy_draw_c6", "slangpy_draw_c7" };
 
-// The arguments and the result that both functions of pixels have, and the call. `view` is a SpyiDrawView.
+// Calls slangpy_draw_pixel or slangpy_draw_edges with the arguments and the result that both have. `view` is
+// a SpyiDrawView.
 static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     const spyi_draw_work *w = &pass->d->work;
     spy_arg pair[2];
@@ -60503,7 +60687,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     float view[6];
     memcpy(view, w->viewport, sizeof view);
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_arg_f32(NULL, 1); // the derivative of the function's sum is wanted as it is
+    pair[1] = spy_arg_f32(NULL, 1); // the gradient of the function's result, which is a sum, is 1
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_texture(edges ? "slangpy_draw_ids" : "slangpy_draw_id", pass->id_target));
@@ -60588,7 +60772,7 @@ static void spyi_draw_explain(const spyi_draw_pass *pass, spyi_text *out) {
 
 // >>the public functions
 
-// Fills what both functions begin with.
+// Fills the members that both public functions need.
 static void spyi_draw_pass_begin(spyi_draw_pass *pass, spyi_drawing *d, spy_raster *raster,
                                  const spy_draw_desc *draw, spy_args args, const spy_call_options *options,
                                  const char *name) {
@@ -60618,7 +60802,7 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (status == SPY_OK) status = spyi_draw_prepare(&pass, &error);
     if (status != SPY_OK)
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, raster->label, spyi_text_str(&error));
@@ -60643,7 +60827,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_drawing d;
     spyi_draw_pass pass;
     spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
@@ -60666,13 +60850,13 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
 
 // One operation: work with its uses and, for a call, the plan and the variant that fill its parameters.
 typedef struct spyi_list_op {
-    spyi_work *work; // the list's copy; NULL: a barrier before the next operation
+    spyi_work *work; // the list's copy; NULL means a barrier before the next operation
     const char *name;
     uint32_t first_use, use_count; // in `uses` of the list
     uint32_t depth;                // labels that are open after this operation
     bool untracked;                // as in spyi_take_uses()
     // The next members are for calls.
-    spyi_plan *plan; // one reference; NULL: not a call
+    spyi_plan *plan; // one reference; NULL means that the item is no call
     const spyi_variant *variant;
     size_t size;       // bytes of `work` with its parameters
     uint32_t dispatch; // index among the list's dispatches
@@ -60710,7 +60894,7 @@ struct spy_command_list {
     uint8_t *scratch;  // made by spy_list_finish(): room for the parameters of any dispatch
     size_t scratch_size;
     // The next members are for backends with graphs, from the second submission on.
-    spyi_graph *graph;    // NULL: the list has no graph
+    spyi_graph *graph;    // NULL means that the list has no graph
     spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;
@@ -60767,7 +60951,7 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 
 #define SPYI_LIST_PAGE_BYTES 4096u
 
-// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL: out of memory.
+// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL when out of memory.
 static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
     spyi_list_page *page = list->pages;
     size_t at = page ? spyi_align(page->used, 16) : 0;
@@ -61010,7 +61194,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // and one for the timestamps
+    return 2 * list->use_count + 1; // two for each use, and one for the timestamps
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
@@ -61104,8 +61288,8 @@ SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
 
 // >>list/list.c ---------------------------------------------------------------------------------------------
 
-// Command lists: the object, and its submission, which repeats what was recorded without a look at arguments,
-// shapes or plans. list_record.c has what can be recorded.
+// Command lists: the object, and its submission, which repeats the recorded work without looking at
+// arguments, shapes or plans. list_record.c has the recording functions.
 
 // >>the object
 
@@ -61193,7 +61377,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // of a spy_list_finish() that failed
+    spyi_free(ctx, list->scratch, list->scratch_size); // left by a spy_list_finish() that failed
     list->scratch_size = size + 64;                    // room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;
@@ -61717,8 +61901,9 @@ static bool spyi_set_packs(const spyi_pack *pack) {
     return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
 }
 
-// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL: the kernel
-// does not use it. Each variant of a call has its own leaves for shader parameters; they are found by path.
+// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL means that
+// the kernel does not use it. Each variant of a call has its own leaves for shader parameters; they are found
+// by path.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
     const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
@@ -61772,8 +61957,8 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
     return SPY_ERROR_NOT_FOUND;
 }
 
-// Returns the parameter's name for an argument without a name, by position; NULL: the function has fewer
-// parameters.
+// Returns the parameter's name for an argument without a name, by position; NULL means that the function has
+// fewer parameters.
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];
@@ -61894,13 +62079,13 @@ SPYI_FN void spyi_fusions_free_all(spy_device *device); // at the device's relea
 
 // >>fuse/fusion.h -------------------------------------------------------------------------------------------
 
-// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+// A graph of calls while it is recorded: its steps, and the functions of src/fuse that work on them.
 
 typedef enum spyi_step_kind {
     SPYI_STEP_INPUT,    // a parameter of the fused function
-    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CONSTANT, // a number, which the text repeats wherever it is used
     SPYI_STEP_CALL,     // a Slang function
-    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_OUT,      // the value that the call `operands[0]` left in its out parameter `name`
     SPYI_STEP_MAKE,     // Type(...)
     SPYI_STEP_FIELDS,   // a struct, field by field
     SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
@@ -61913,7 +62098,7 @@ typedef struct spyi_step_param {
     char *name;
     const spyi_type *type;
     bool in, out, has_default;
-    int32_t operand; // number of the operand that feeds it; -1: none
+    int32_t operand; // number of the operand that feeds it; -1 if there is none
 } spyi_step_param;
 
 // How an operator is written, and which types it takes and gives.
@@ -61934,10 +62119,10 @@ typedef enum spyi_operator_form {
 typedef struct spyi_fused_step {
     uint8_t kind;          // spyi_step_kind
     uint8_t form;          // OPERATOR: spyi_operator_form
-    const spyi_type *type; // NULL: not known yet
-    char *name;            // of an input, member, operator or type; what `kind` says
+    const spyi_type *type; // NULL if not known yet
+    char *name;            // name of the input, member, operator or type, by `kind`
     uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL: none has one
+    char **names;          // names of the operands; NULL means that no operand has a name
     uint32_t count;        // operands
     // CALL
     spy_function *function;
@@ -61949,7 +62134,7 @@ typedef struct spyi_fused_step {
     bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
-    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    bool typed; // the number has a type; otherwise it takes the type of the other operand
     union {
         double f;
         int64_t i;
@@ -61980,12 +62165,12 @@ struct spy_fusion {
 };
 
 // >>types.c
-// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// Finds all types of steps that follow from the types known so far. Returns false when a step is impossible,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
-// Adds the module to those that the graph names and retains it; false: out of memory.
+// Adds the module to those that the graph names and retains it; false when out of memory.
 SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
-// Finds a type by its name in the modules of the graph; NULL: there is none.
+// Finds a type by its name in the modules of the graph; NULL if there is none.
 SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
 // Writes how messages name a step: "input 'x'", "the result of tone_map".
@@ -61993,10 +62178,10 @@ SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
 SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
 
 // >>write.c
-// Writes the module's text. `differentiable`: the function is marked so.
+// Writes the module's text. With `differentiable` the function is marked [Differentiable].
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
 
-// Gives a struct by fields its type; false: the fields are not those of the type.
+// Gives a struct by fields its type; false means that the fields are not those of the type.
 SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
 
 // >>reduce.c
@@ -62126,7 +62311,8 @@ static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     return unsigned_a ? a : b;
 }
 
-// Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
+// Returns the type of one component-wise operation on numbers of these types; NULL means that the sizes
+// differ.
 static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b,
                                     spy_dtype scalar) {
     const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
@@ -62559,12 +62745,12 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;  // of the fused function
+    const char *name;  // name of the fused function
     uint32_t *uses;    // how often each step is an operand or output
-    uint32_t *numbers; // of the variables of steps, from 1 in the order of lines
+    uint32_t *numbers; // numbers of the steps' variables, from 1 in the order of lines
     bool differentiable;
     spyi_text steps;    // functions of one step each, which carry a policy for backward calls
-    const char *prefix; // of variables
+    const char *prefix; // prefix of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
 } spyi_writing;
@@ -62837,7 +63023,7 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
     }
     for (uint32_t p = 0; p < s->param_count; p++) {
         const spyi_step_param *q = &s->params[p];
-        if (q->operand < 0 && !q->out) break; // the others keep their defaults
+        if (q->operand < 0 && !q->out) break; // the parameters from here on keep their defaults
         if (method && p == 0) {
             if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
             else spyi_write_value(w, s->operands[q->operand], q->type, &call);
@@ -62899,7 +63085,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
     return strncmp(name, prefix, n) == 0 && name[n] >= '0' && name[n] <= '9';
 }
 
-// Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
+// Writes the parameters: inputs, then outputs. `prefix` stands before the names, With `types` their types are
+// written too.
 static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
                                   bool outputs, spyi_text *out) {
     const char *comma = "";
@@ -63090,12 +63277,12 @@ typedef struct spyi_reducing {
     spy_function *function;
     const spyi_fused *fused;
     const char *public_name;
-    const spy_call_options *options; // NULL: none
+    const spy_call_options *options; // NULL if there is none
     spy_arg *items;                  // the inputs, then what the library adds
-    size_t count;                    // of the inputs
-    const spy_arg *result;           // the argument "_result"; NULL: none
+    size_t count;                    // number of inputs
+    const spy_arg *result;           // the argument "_result"; NULL if there is none
     spy_dims kept;                   // dimensions of the call that the result has
-    spy_shape shape;                 // of the result
+    spy_shape shape;                 // shape of the result
     double elements;                 // that make up one value of the result
     bool timed;
     uint64_t *gpu_time_ns;
@@ -63565,7 +63752,7 @@ void spy_fuse_cancel(spy_fusion *fusion) {
 
 // >>errors
 
-// Reports an error of the graph, which is of no use afterwards.
+// Reports an error of the graph. The graph cannot be used afterwards.
 static void spyi_fusion_fail(spy_fusion *g, const char *function, spy_status status, const char *words) {
     g->failed = true;
     spyi_fail(&g->object.device->ctx, status, "%s: '%s': %s", function, g->name, words);
@@ -63626,7 +63813,7 @@ static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step
     if (!s) return false;
     s->dtype = arg->dtype;
     s->value.u = arg->value.u;
-    // What C gives for "a number" takes the type of what is beside it.
+    // A number given from C without a type takes the type of the other operand.
     s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 &&
                arg->dtype != SPY_DTYPE_FLOAT64 && arg->dtype != SPY_DTYPE_BOOL;
     if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
@@ -63667,7 +63854,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     return true;
 }
 
-// Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
+// Makes a struct of its fields. `type` is its name; NULL means the type of the parameter that takes it.
 static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
                              spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
@@ -64034,7 +64221,7 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
                 error,
                 "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
                 s->count);
-        else continue; // what it takes is unknown, which another message says
+        else continue; // the parameter's type is unknown, which another message reports
         return false;
     }
     for (uint32_t i = 0; i < g->output_count; i++) {
@@ -64097,7 +64284,7 @@ static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_te
     for (uint32_t i = 0; i < g->module_count; i++)
         for (size_t l = 0; l < g->modules[i]->link_count; l++)
             (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
-    // Other texts have other names, since a session knows modules by name.
+    // Each text has a module name of its own, because a session identifies modules by name.
     spyi_text_add(&module_name, "%s_%08x", name,
                   (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
     desc.name = spyi_text_str(&module_name);
@@ -64150,7 +64337,8 @@ static void spyi_graph_drop_derivatives(spy_fusion *g) {
     free(needed);
 }
 
-// Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
+// Makes the module of a complete graph. NULL, and then `error` has the reason, or it is empty and has been
+// reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
     spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);
@@ -64167,8 +64355,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
     spyi_graph_name(g, &name);
     spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
     *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
-    // A function that a graph calls may have no derivative. The graph then has none either, and a backward
-    // call says what Slang says now.
+    // A function that a graph calls may have no derivative. The graph then has no derivative either, and a
+    // backward call reports the message that Slang gives here.
     if (*status == SPY_ERROR_COMPILE && differentiable) {
         refused = *error;
         memset(error, 0, sizeof *error);
@@ -64216,7 +64404,7 @@ spy_function *spy_fuse_end(spy_fusion *fusion) {
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     spy_function *function = NULL;
     uint32_t failed = spyi_failed_allocations();
-    // What a failed step reported is the graph's error.
+    // The error of a failed step is the error of the graph.
     bool good =
         !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
     if (good) function = spyi_graph_end(fusion, &status, &error);
@@ -64242,7 +64430,8 @@ const char *spy_fuse_text(const spy_function *function) {
 
 // >>device/device.c -----------------------------------------------------------------------------------------
 
-// Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+// Creation and release of devices: creates the parts of a device in the order of the stages, and frees them
+// in the opposite order.
 
 typedef struct spyi_close_callback {
     void (*func)(spy_device *device, void *user_data);
@@ -64286,7 +64475,7 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->lists) spyi_list_free(device->lists);
     spyi_rasters_free_all(device);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
-    spyi_textures_free_all(device); // before their gradients
+    spyi_textures_free_all(device); // textures are freed before the tensors that are their gradients
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
@@ -64497,7 +64686,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_lists_attach(device);
 }
 
-// Makes the members that other rooms need, once the device has its GPU.
+// Makes the members of other stages, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
@@ -64530,7 +64719,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // its log reports until the device exists
+    spyi_context setup; // reports through its log until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);

@@ -33,26 +33,26 @@ SPY_API const spy_backend *spy_cuda_backend(void);
 #define SPY_CUDA_STREAM_LEGACY ((void *)(uintptr_t)1)
 #define SPY_CUDA_STREAM_PER_THREAD ((void *)(uintptr_t)2)
 
-// The type of spy_device_desc.backend_desc on CUDA. All zero: the device uses the adapter's primary context,
-// which the CUDA runtime and torch use too, and creates a stream of its own.
+// The type of spy_device_desc.backend_desc on CUDA. All zero means that the device uses the adapter's primary
+// context, which the CUDA runtime and torch use too, and creates a stream of its own.
 typedef struct spy_cuda_desc {
-    void *context;              // CUcontext, which must outlive the device and determines the adapter; NULL:
-                                // the primary context
+    void *context;              // CUcontext, which must outlive the device and determines the adapter; NULL
+                                // means the primary context
     void *stream;               // CUstream of that context, which must stay valid until the device is
-                                // released or given another stream by spy_cuda_set_stream(); NULL: the device
-                                // creates one
-    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL: the environment's
-                                // SLANGPY_NVRTC_LIBRARY, else it is searched
-    const char *driver_library; // path of the driver's library; NULL: the system's search finds it
-    bool direct_launches;       // launch each kernel by cuLaunchKernel, so that profilers list it by name.
-                                // false: a kernel that is launched repeatedly becomes a CUDA graph of one
-                                // node, whose launch takes half the time, unless the environment has
-                                // CUDA_LAUNCH_BLOCKING=1
+                                // released or given another stream by spy_cuda_set_stream(); NULL means that
+                                // the device creates one
+    const char *nvrtc_library; // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
+                               // SLANGPY_NVRTC_LIBRARY or, without it, a search
+    const char *driver_library; // path of the driver's library; NULL means that the system's search finds it
+    // launch each kernel by cuLaunchKernel, so that profilers list it by name. false means that a kernel that
+    // is launched repeatedly becomes a CUDA graph of one node, whose launch takes half the time, unless the
+    // environment has CUDA_LAUNCH_BLOCKING=1
+    bool direct_launches;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_cuda_desc;
 
-// Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL:
-// the device's own stream. SPY_ERROR_INVALID_ARGUMENT for a stream of another context. Threads: any.
+// Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL
+// means the device's own stream. SPY_ERROR_INVALID_ARGUMENT for a stream of another context. Threads: any.
 SPY_API spy_status spy_cuda_set_stream(spy_device *device, void *stream);
 // Order the device's work and the work of a stream that other code uses; the host does not wait. After
 // spy_cuda_wait_stream(), further work of the device begins when all work that `stream` has so far is done.
@@ -975,7 +975,7 @@ static const char *const spyi_text_blit[] = {
     "        }",
     "        for (k = 0; k < 8; k++) {",
     "            float weight = (k & 1 ? u : 1.0f - u) * (k & 2 ? v : 1.0f - v) * (k & 4 ? w : 1.0f - w);",
-    "            if (weight == 0.0f) continue; // what is not asked for may be infinite",
+    "            if (weight == 0.0f) continue; // texels of weight 0 are not read, because they may be infinite",
     "            texel = (((unsigned long long)layer * b.from.depth + zs[k >> 2]) * b.from.height + ys[k >> 1 & 1]) * b.from.width + xs[k & 1];",
     "            sum += weight * spy_read(&b.from, texel, c);",
     "        }",
@@ -1045,7 +1045,8 @@ enum { // CUdevice_attribute
     SPYI_CU_UNIFIED_ADDRESSING = 41,
     SPYI_CU_CAPABILITY_MAJOR = 75,
     SPYI_CU_CAPABILITY_MINOR = 76,
-    SPYI_CU_MAX_SHARED_BYTES = 97 // of a group, static and dynamic, when its function asks for it
+    SPYI_CU_MAX_SHARED_BYTES = 97 // shared memory of a group, static and dynamic, if its function asks for
+                                  // the most
 };
 
 enum { // others
@@ -1290,7 +1291,7 @@ typedef struct spyi_cu_driver {
 #define SPYI_NVRTC_MOST_ARCHS 64
 
 typedef struct spyi_nvrtc {
-    void *library; // NULL: not opened. An opened library stays open until the process ends
+    void *library; // NULL if not opened. An opened library stays open until the process ends
     char path[512];
     int major, minor;
     int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 means sm_90
@@ -1303,13 +1304,15 @@ typedef struct spyi_nvrtc {
 // Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
 // SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
-// As spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads: any.
+// Like spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads:
+// any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
-// the compiler's messages. `portable`: PTX in any case, for `arch` or the newest capability before it.
+// the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
+// before it.
 SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
                             const char *const *options, int option_count, spyi_text *code, spyi_text *log);
 
@@ -1320,7 +1323,7 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL: out of
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL when out of
 // memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
@@ -1337,13 +1340,13 @@ typedef struct spyi_cuda_page {
 // One batch of work, whose end is marked by one event. Batch number n uses slot n % SPYI_CUDA_BATCHES.
 typedef struct spyi_cuda_batch {
     spyi_cu_event event;
-    uint64_t number; // number of the last batch that used the slot; 0: none
+    uint64_t number; // number of the last batch that used the slot; 0 if there is none
     spyi_cuda_page *pages;
 } spyi_cuda_batch;
 
 typedef struct spyi_cuda_staging {
     void *host;
-    size_t size;         // bytes; 0: not allocated yet
+    size_t size;         // bytes; 0 if not allocated yet
     spyi_cu_event event; // recorded after the last use of the buffer
     bool used;
 } spyi_cuda_staging;
@@ -1352,7 +1355,7 @@ typedef struct spyi_cuda_staging {
 typedef struct spyi_cuda_repeat {
     spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
     spyi_cu_node node;
-    spyi_cu_exec exec;  // NULL: the kernel has no graph
+    spyi_cu_exec exec; // NULL means that the kernel has no graph
     uint32_t launches;  // launches while the kernel had no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
     uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
@@ -1363,7 +1366,7 @@ typedef struct spyi_cuda_kernel {
     spyi_kernel_base base; // first
     spyi_cu_module module;
     spyi_cu_function function;
-    spyi_cu_pointer globals; // address of the module's global parameters; 0: none
+    spyi_cu_pointer globals; // address of the module's global parameters; 0 if there is none
     size_t globals_size;
     uint32_t group[3];
     uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
@@ -1378,7 +1381,7 @@ typedef struct spyi_cuda_kernel {
 // The device memory of a graph's node, from `at` on, into which the node's uniform buffers are copied.
 typedef struct spyi_cuda_own {
     spyi_cu_pointer at;
-    spyi_cu_pointer globals; // device copy of the kernel's global parameters; 0: it has none
+    spyi_cu_pointer globals; // device copy of the kernel's global parameters; 0 means that it has none
     size_t globals_size;
 } spyi_cuda_own;
 
@@ -1412,22 +1415,23 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
     uint32_t upload_next;
-    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL: not allocated yet
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL if not allocated yet
 
     spyi_cu_event time_events[2]; // created at the first use
     int timing;                   // 0: no time was begun, 1: begun, 2: ended
     uint64_t timing_batch;        // batch in which the time ended
     spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
     spyi_cu_function mark;
-    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL: no blit yet
+    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL means that there was no blit
+                                // yet
     spyi_cu_function blit;
     spyi_cu_pointer marks;
 
-    spyi_cuda_graph *graph; // graph that is being recorded; NULL: work runs at once
+    spyi_cuda_graph *graph; // graph that is being recorded; NULL means that work runs at once
     bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
-    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL: none
+    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL if there is none
 } spyi_cuda_gpu;
 
 // >>driver.c
@@ -2098,8 +2102,8 @@ static void spyi_add_functions(const char *from, const char *end, spyi_text *out
 }
 
 // Returns the position after the "(" of the kernel's declaration, and sets *begin to the start of the
-// declaration. NULL: the text has no such kernel. Slang appends a number to "main" and to other names that
-// C++ reserves.
+// declaration. NULL means that the text has no such kernel. Slang appends a number to "main" and to other
+// names that C++ reserves.
 static const char *spyi_find_kernel(const char *body, const char *entry, const char **begin) {
     static const char global[] = "__global__ void ";
     size_t length = strlen(entry);
@@ -2154,7 +2158,7 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 #define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
 
 typedef struct spyi_shared_variable {
-    const char *begin, *end; // its declaration, with the semicolon
+    const char *begin, *end; // the function's declaration, with the semicolon
     const char *name;
     size_t name_length;
 } spyi_shared_variable;
@@ -2700,7 +2704,7 @@ SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// Waits for all work; this wait needs no event.
+// Waits for all work in the stream, without an event.
 static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
@@ -3072,7 +3076,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    if (chunk->memory != NULL) { // NULL: imported memory, which belongs to the program
+    if (chunk->memory != NULL) { // NULL in imported memory, which belongs to the program
         bool pushed = spyi_cuda_enter(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
@@ -3558,7 +3562,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return;                                      // and no slot
+    // there is no graph, and so no slot
+    if (repeat->graph == NULL) return;
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
@@ -3649,7 +3654,8 @@ typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0: none
+    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0 if there is
+                            // none
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {
@@ -3657,7 +3663,7 @@ struct spyi_cuda_graph {
     spyi_cu_exec exec;
     spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;
-    spyi_cuda_page *pages; // their device memory holds the nodes' parameters
+    spyi_cuda_page *pages; // pages in whose device memory the nodes' parameters are
     // The members below are used only while the graph is recorded.
     spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // nodes that the open level waits for
     uint32_t before_count;
@@ -4216,7 +4222,7 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
     if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->base.open) return SPY_OK; // it must wait for all work
+    if (after >= gpu->base.open) return SPY_OK; // the caller must wait for all work
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);
@@ -4443,7 +4449,7 @@ static spyi_cu_result spyi_cuda_level(spyi_cuda_gpu *gpu, uint64_t handle, const
 
 // >>objects
 
-// What a sampler is on CUDA: a part of each texture object. A view copies it.
+// A sampler on CUDA: the part of each texture object that says how to sample. A view copies it.
 typedef struct spyi_cuda_sampler {
     spyi_cu_texture_desc desc;
 } spyi_cuda_sampler;

@@ -38,7 +38,7 @@ SPY_API const spy_backend *spy_d3d12_backend(void);
 
 // >>d3d12/d3d12.c -------------------------------------------------------------------------------------------
 
-// The D3D12 backend, not built yet: a table whose every way in says so.
+// The D3D12 backend, which is not built yet: the functions that would make a device report that.
 
 static size_t spyi_d3d12_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
     (void)infos;
@@ -83,7 +83,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
-    SPYI_TARGET_SPIRV, // of no meaning: it makes no device
+    SPYI_TARGET_SPIRV, // unused, because this backend makes no device
 };
 
 const spy_backend *spy_d3d12_backend(void) {

@@ -29,19 +29,20 @@ SPY_API const spy_backend *spy_vk_backend(void);
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
-// The type of spy_device_desc.backend_desc on Vulkan. All zero: the library loads Vulkan and creates instance
-// and device. When `device` is set, instance, physical_device, queue and queue_family must be set too. They
-// must outlive the spy_device, and the VkDevice must have what spy_vk_required_features() lists.
+// The type of spy_device_desc.backend_desc on Vulkan. All zero means that the library loads Vulkan and
+// creates instance and device. When `device` is set, instance, physical_device, queue and queue_family must
+// be set too. They must outlive the spy_device, and the VkDevice must have what spy_vk_required_features()
+// lists.
 typedef struct spy_vk_desc {
-    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL: from the Vulkan loader
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means that of the Vulkan loader
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
     void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
-    uint32_t api_version;               // with which the instance was created; 0: VK_API_VERSION_1_3
-    void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL: only the
-                                           // library uses the queue
+    uint32_t api_version;               // with which the instance was created; 0 means VK_API_VERSION_1_3
+    void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL means that
+                                           // only the library uses the queue
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
     const char *const *enabled_features;   // the members of spy_vk_required_features().optional_features that
@@ -87,8 +88,8 @@ typedef struct spy_vk_features {
 // set in the struct of the chain that has it: VkPhysicalDeviceVulkan11Features and its successors, or the
 // struct of a single extension. An optional feature that no struct of the chain has stays off. `supported` is
 // the chain that vkGetPhysicalDeviceFeatures2 filled: optional features that are on there are enabled too;
-// NULL: none. Features that the engine has enabled itself stay on. `enabled` is filled with the optional
-// features that are on now; it may be NULL.
+// NULL if there is none. Features that the engine has enabled itself stay on. `enabled` is filled with the
+// optional features that are on now; it may be NULL.
 // SPY_ERROR_UNSUPPORTED: the device lacks a required feature. SPY_ERROR_INVALID_ARGUMENT: no struct of a
 // chain has a required feature. Errors go to spy_take_error(NULL) and leave the chain unchanged. Threads:
 // any.
@@ -100,7 +101,7 @@ SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, s
 
 // >>recordings: calls that go into an engine's command buffers
 
-// The id of one recording of a device; 0: none.
+// The id of one recording of a device; 0 if there is none.
 typedef uint64_t spy_vk_recording_id;
 
 // Records all further calls and uploads into a VkCommandBuffer of the engine instead of one of the library.
@@ -472,7 +473,7 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // the loader; NULL: the engine gave get_proc
+    void *library; // the loader; NULL means that the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // the library made the instance
@@ -502,7 +503,7 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
     uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0: no timestamps
+    uint32_t timestamp_bits;               // 0 means no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
@@ -544,7 +545,7 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0: none
+    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
     uint32_t recent_count;               // number of all kernels of the batch
@@ -570,15 +571,16 @@ typedef struct spyi_vk_semaphores {
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
-    bool images;     // textures and samplers
-    VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
+    bool images;     // the bindings are textures or samplers
+    VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
+                     // not typed
 } spyi_vk_run;
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
     VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
-    uint32_t handles;   // 1: set SPYI_HANDLE_SET is the table of handles; else 0
+    uint32_t handles;   // 1 if set SPYI_HANDLE_SET is the table of handles, otherwise 0
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
@@ -597,7 +599,7 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     VkPipelineBindPoint bind_point;
-    VkShaderStageFlags stages; // of the layout's inputs
+    VkShaderStageFlags stages; // stages that use the layout's inputs
     uint32_t push_size;        // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
@@ -615,8 +617,8 @@ typedef struct spyi_vk_raster {
 
 // What a pass draws into, and the pass that is open.
 typedef struct spyi_vk_pass {
-    // The command buffer; NULL: no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that all other
-    // work takes the way through spyi_vk_begin(), which ends the pass.
+    // The command buffer; NULL means that no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that
+    // all other work takes the way through spyi_vk_begin(), which ends the pass.
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
@@ -661,8 +663,9 @@ typedef struct spyi_vk_gpu {
     // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
     // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
     // never gets a recording's number.
-    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun, or a pass is open
-    spyi_vk_pass pass;        // of draws
+    VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
+                              // is open
+    spyi_vk_pass pass;        // the open pass of draws
     bool draws;               // something was drawn: barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
     uint64_t written[SPYI_VK_WRITTEN];
@@ -675,14 +678,15 @@ typedef struct spyi_vk_gpu {
     uint32_t work;          // operations in the open batch
     size_t work_bytes;      // bytes that the open batch uses in pages
     uint64_t next_poll_ns;  // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;   // slot of the open batch; NULL: it has not begun
+    spyi_vk_batch *batch;   // slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // Recordings into an engine's command buffers.
-    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL: none is open
+    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL means that none is
+                              // open
     bool external_used;       // work with the number base.open was recorded into `external`
     spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
@@ -693,7 +697,7 @@ typedef struct spyi_vk_gpu {
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
-    spyi_mutex share_lock;                              // of the queue, from spy_vk_share_device() on
+    spyi_mutex share_lock;                              // guards the queue, from spy_vk_share_device() on
     bool shares;                                        // share_lock is in use
     const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
 
@@ -702,13 +706,14 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0 if there is
+                            // none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
     uint64_t lane_number;   // number of the last submission to the lane
 
     VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // number of the batch of the last time_end; 0: none
+    uint64_t time_number;            // number of the batch of the last time_end; 0 if there is none
     bool timing;                     // between time_begin and time_end
     VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // number of open labels
@@ -717,7 +722,7 @@ typedef struct spyi_vk_gpu {
     uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
     size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
-    spyi_mutex layout_lock; // of layouts and render passes
+    spyi_mutex layout_lock; // guards the layouts and render passes
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
     spyi_vk_framebuffer *framebuffers;
@@ -789,7 +794,7 @@ SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
-// Returns the format of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+// Returns the format of a typed buffer's elements, or VK_FORMAT_UNDEFINED if there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                 spyi_text *error);
@@ -845,11 +850,11 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-// Must be called after each recorded operation; submits the batch when it is full. `urgent`: its result may
-// be waited for, so an idle queue gets the batch at once.
+// Must be called after each recorded operation; submits the batch when it is full. With `urgent` somebody may
+// wait for the result, so that an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
-// reading of indirect group counts.
+// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` they are
+// also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Records what must come before work: the barrier and the transitions of images.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
@@ -883,7 +888,7 @@ SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool store
 SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                           spyi_text *error);
 SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED: Vulkan has none
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED if Vulkan has no such format
 // Returns the layout of an image's part in this use; `format` is a spy_format.
 SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
 SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);
@@ -914,8 +919,8 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which igno
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// Returns the last batch with a number up to `number`, to which the timeline counts. 0: there is none, or it
-// has finished.
+// Returns the last batch with a number up to `number`, to which the timeline counts. 0 if there is none, or
+// it has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
@@ -1049,7 +1054,7 @@ typedef struct spyi_vk_capability {
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
-    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // needed for a fragment shader's SV_PrimitiveID
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -1187,17 +1192,18 @@ enum {
     SPYI_SPIRV_STORE = 62,
     SPYI_SPIRV_COPY_MEMORY = 63,
     SPYI_SPIRV_IMAGE_WRITE = 99,
-    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the loads before it write nothing
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the numbers before it are loads, which write nothing
     SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
     SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
     SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
     SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
-    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM: with the old decoration BufferBlock
+    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM is a buffer's with the old decoration BufferBlock
     SPYI_SPIRV_STORAGE_BUFFER = 12,
     SPYI_SPIRV_PHYSICAL = 5349
 };
 
-// Returns the type of a pointer that an instruction makes; 0: the instruction makes another id, or no pointer.
+// Returns the type of a pointer that an instruction makes; 0 means that the instruction makes another id, or
+// no pointer.
 static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     switch (words[0] & 0xffffu) {
     case 55:  // OpFunctionParameter
@@ -1219,7 +1225,7 @@ static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     }
 }
 
-// Returns whether the pointer `id` points to a buffer, looking for its making and for its type.
+// Returns whether the pointer `id` points to a buffer, from the instruction that makes it and from its type.
 static bool spyi_vk_points_to_buffer(const uint32_t *words, size_t count, uint32_t id) {
     uint32_t type = 0;
     for (size_t i = 5; i < count && type == 0; i += words[i] >> 16)
@@ -1247,7 +1253,7 @@ static bool spyi_vk_writes_memory(const uint32_t *words, size_t count) {
     return false;
 }
 
-// Stages of draws may write to memory only with a feature of their own. `words` are well formed.
+// Refuses a stage of a draw that writes to memory without the feature for it. `words` must be well formed.
 static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderStageFlagBits stage,
                                        const uint32_t *words, size_t count, spyi_text *error) {
     const bool vertex = stage == VK_SHADER_STAGE_VERTEX_BIT;
@@ -2585,7 +2591,7 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL: there is
+// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL if there is
 // none.
 static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
     size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
@@ -2735,7 +2741,7 @@ SPYI_FN bool spyi_vk_has_handles(const spyi_vk_adapter *adapter) {
     return true;
 }
 
-// Notes how many descriptors of each kind one set may have.
+// Stores how many descriptors of each kind one set may have.
 SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12, spyi_vk_adapter *adapter) {
     const uint32_t most[SPYI_HANDLE_KINDS] = { v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
                                                v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
@@ -2747,7 +2753,7 @@ SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12
                                                 v12->maxPerStageDescriptorUpdateAfterBindSampledImages / 2,
                                                 v12->maxPerStageDescriptorUpdateAfterBindStorageImages,
                                                 v12->maxPerStageDescriptorUpdateAfterBindStorageBuffers };
-    // Half of what a stage may have stays for the kernel's own bindings.
+    // Half of the descriptors that a stage may have stays for the kernel's own bindings.
     const uint32_t share = v12->maxPerStageUpdateAfterBindResources / 2 / SPYI_HANDLE_KINDS;
     for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++) {
         uint32_t count = spyi_vk_handle_counts[i];
@@ -2834,7 +2840,7 @@ static uint32_t spyi_vk_handle_kind(spyi_binding_kind kind) {
     }
 }
 
-// Returns the number of a free element; UINT32_MAX: all are taken.
+// Returns the number of a free element; UINT32_MAX means that all are taken.
 static uint32_t spyi_vk_take_handle(spyi_vk_gpu *gpu, uint32_t kind) {
     spyi_vk_handles *h = &gpu->handles;
     for (uint32_t i = 0; i < h->free_count[kind]; i++) {
@@ -3005,8 +3011,8 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     sets[0] = layout->set;
     sets[1] = gpu->handles.layout;
     SPYI_VK_ZERO(range);
-    // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
-    // range that it touches, so that ranges for single stages would need a push for each.
+    // There is one range for all stages, even if each stage reads its own part: vkCmdPushConstants must name all
+    // stages of every range that it touches, so that ranges for single stages would need a push for each.
     range.stageFlags = shape->stages;
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
@@ -3025,7 +3031,7 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Finds or makes the layout for a shape. Layouts live as long as the device: there are few.
+// Finds or makes the layout for a shape. Layouts live as long as the device, because there are few.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
@@ -3131,7 +3137,7 @@ SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t 
     return gpu->vk.vkCreateShaderModule(gpu->device, &info, NULL, module);
 }
 
-// *what gets the name of the function that failed.
+// Makes the pipeline. On failure *what becomes the name of the Vulkan function that failed.
 static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
                                       const char **what) {
     VkComputePipelineCreateInfo info;
@@ -3692,7 +3698,7 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
 
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 
-// By spy_format.
+// Vulkan's formats, by spy_format.
 static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
     VK_FORMAT_UNDEFINED,
     VK_FORMAT_R8_UINT,
@@ -3860,7 +3866,7 @@ static void spyi_vk_image_info(const spyi_image_desc *desc, VkImageCreateInfo *i
     info->imageType = desc->type == SPY_TEXTURE_TYPE_1D   ? VK_IMAGE_TYPE_1D
                       : desc->type == SPY_TEXTURE_TYPE_3D ? VK_IMAGE_TYPE_3D
                                                           : VK_IMAGE_TYPE_2D;
-    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // views of other formats
+    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // so that views may have other formats
     if (desc->type == SPY_TEXTURE_TYPE_CUBE) info->flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
     info->format = spyi_vk_format(desc->format);
     info->extent.width = desc->width;
@@ -3908,7 +3914,8 @@ static spy_status spyi_vk_check_image(const spyi_vk_gpu *gpu, const spyi_image_d
     return SPY_OK;
 }
 
-// Allocates memory for the image and binds it. *what gets the name of the function that failed.
+// Allocates memory for the image and binds it. On failure *what becomes the name of the Vulkan function that
+// failed.
 static VkResult spyi_vk_bind_image(spyi_vk_gpu *gpu, VkImage image, VkDeviceMemory *memory, size_t *size,
                                    const char **what) {
     const VkPhysicalDeviceMemoryProperties *types = &gpu->adapter.memory;
@@ -3982,7 +3989,8 @@ SPYI_FN void spyi_vk_destroy_image(spyi_gpu *base, spyi_image *image) {
 // >>views
 
 static VkImageViewType spyi_vk_view_type(const spyi_image_view_desc *d) {
-    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY; // faces are layers
+    // the faces of a cube are layers of a target
+    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY;
     switch (d->type) {
     case SPY_TEXTURE_TYPE_1D: return d->array ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
     case SPY_TEXTURE_TYPE_3D: return VK_IMAGE_VIEW_TYPE_3D;
@@ -4423,11 +4431,11 @@ static VkBlendFactor spyi_vk_blend_factor(uint32_t factor, bool from) {
     return factors[factor];
 }
 
-static VkBlendOp spyi_vk_blend_op(uint32_t op) { // the same order from ADD on
+static VkBlendOp spyi_vk_blend_op(uint32_t op) { // both enums have the same order from ADD on
     return op == SPY_BLEND_OP_DEFAULT ? VK_BLEND_OP_ADD : (VkBlendOp)(op - SPY_BLEND_OP_ADD);
 }
 
-static VkCompareOp spyi_vk_compare(uint32_t compare) { // the same order from NEVER on
+static VkCompareOp spyi_vk_compare(uint32_t compare) { // both enums have the same order from NEVER on
     return compare == SPY_COMPARE_NONE ? VK_COMPARE_OP_ALWAYS : (VkCompareOp)(compare - SPY_COMPARE_NEVER);
 }
 
@@ -4481,7 +4489,8 @@ static void spyi_vk_set_input(const spyi_raster_state *s, spyi_vk_raster_parts *
     p->input.vertexAttributeDescriptionCount = s->attribute_count;
     p->input.pVertexAttributeDescriptions = p->attributes;
     p->assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
-    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // the same order from POINT_LIST on
+    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // both enums have the same order from
+                                                               // POINT_LIST on
                                ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
                                : (VkPrimitiveTopology)(s->topology - SPY_TOPOLOGY_POINT_LIST);
 }
@@ -4493,7 +4502,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     r->sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
     r->depthClampEnable = s->depth_clamped;
     r->polygonMode = s->wireframe ? VK_POLYGON_MODE_LINE : VK_POLYGON_MODE_FILL;
-    r->cullMode = (VkCullModeFlags)s->cull; // the same values
+    r->cullMode = (VkCullModeFlags)s->cull; // both enums have the same values
     r->frontFace = s->clockwise_is_front ? VK_FRONT_FACE_CLOCKWISE : VK_FRONT_FACE_COUNTER_CLOCKWISE;
     r->depthBiasConstantFactor = s->depth_bias;
     r->depthBiasSlopeFactor = s->depth_bias_slope;
@@ -4505,7 +4514,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     p->multisample.rasterizationSamples = (VkSampleCountFlagBits)s->samples;
     p->multisample.alphaToCoverageEnable = s->alpha_to_coverage;
     p->sample_mask[0] = s->sample_mask;
-    p->sample_mask[1] = ~(VkSampleMask)0; // for 64 samples
+    p->sample_mask[1] = ~(VkSampleMask)0; // the second word, for up to 64 samples
     p->multisample.pSampleMask = p->sample_mask;
 }
 
@@ -4539,7 +4548,8 @@ static void spyi_vk_set_blend(const spyi_raster_state *s, spyi_vk_raster_parts *
         b->srcAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_from, true);
         b->dstAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_to, false);
         b->alphaBlendOp = spyi_vk_blend_op(from->alpha_op);
-        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u); // the same bits
+        // channels have the same bits in Vulkan
+        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u);
     }
     p->blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
     p->blend.attachmentCount = s->target_count;
@@ -4967,7 +4977,8 @@ static bool spyi_vk_was_written(const spyi_vk_gpu *gpu, uint64_t image) {
 // Returns whether earlier passes may have drawn into targets of the draw's pass. Passes into other targets need not
 // wait for each other: a GPU is idle for a while in such a wait.
 static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
-    // An engine may execute its recording after batches that were recorded later.
+    // In an engine's recording the answer is always yes, because the engine may execute it after batches that
+    // were recorded later.
     if (gpu->external != VK_NULL_HANDLE || gpu->written_count == SPYI_VK_WRITTEN) return true;
     for (uint32_t i = 0; i < d->target_count; i++) {
         const spyi_draw_target *t = &d->targets[i];
@@ -4979,7 +4990,8 @@ static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
 static void spyi_vk_note_written(spyi_vk_gpu *gpu, const spyi_draw_target *t) {
     if (t->view && gpu->written_count < SPYI_VK_WRITTEN) gpu->written[gpu->written_count++] = t->image;
     if (t->view && t->resolve)
-        gpu->written_count = SPYI_VK_WRITTEN; // its image is not known: the next pass waits
+        gpu->written_count = SPYI_VK_WRITTEN; // the resolve view's image is not known, so that the next pass
+                                              // waits in any case
 }
 
 // Orders a pass after earlier passes that wrote to its targets, whose layout stays. All other order between a target
@@ -5005,7 +5017,7 @@ static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
                     : VK_ATTACHMENT_LOAD_OP_LOAD;
 }
 
-// Integers have no averages.
+// Integer samples are not averaged, so that sample 0 is taken.
 static VkResolveModeFlagBits spyi_vk_resolve_mode(uint32_t format) {
     return spyi_format(format)->is_integer ? VK_RESOLVE_MODE_SAMPLE_ZERO_BIT : VK_RESOLVE_MODE_AVERAGE_BIT;
 }
@@ -5088,7 +5100,7 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy`: becomes a copy of the draw's indices; NULL: the draw needs none.
+// `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;
@@ -5167,7 +5179,8 @@ static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const 
         pass->indices.handle = 0;
     }
     if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
-        VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
+        VkViewport viewport; // has a negative height, because y = 1 of Vulkan's clip space is at the lower
+                             // edge
         memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
         viewport.x = d->viewport[0];
         viewport.y = d->viewport[1] + d->viewport[3];
@@ -5338,7 +5351,7 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(commands);
 }
 
-// Labels may begin and end anywhere, in an open pass, too, which goes on.
+// Labels may begin and end anywhere, even inside an open pass, which they do not end.
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_label_work *given = (const spyi_label_work *)(const void *)work;

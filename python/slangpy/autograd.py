@@ -50,7 +50,7 @@ class _Slot:
 
 
 def _plain(value):
-    """What vmap(), vdim() and vcast() are around."""
+    """The value inside vmap(), vdim() and vcast()."""
     while isinstance(value, _slangpy.Vectorized):
         value = value.value
     return value
@@ -188,8 +188,8 @@ class _Call:
         return result, [tensors[index] for index in sorted(self.written)]
 
     def run_backward(self, tensors, wanted, gradients, torch):
-        """Calls the function's .bwds. `wanted`: which tensors get a gradient; `gradients`: those of the result, if it has one, and of the
-        written tensors. Returns one gradient a tensor, None where none is wanted."""
+        """Calls the function's .bwds. `wanted` says which tensors get a gradient. `gradients` are the gradients of the result, if it has
+        one, and of the written tensors. Returns one gradient a tensor, None where none is wanted."""
         own = [torch.zeros_like(t) if w and i not in self.written else None for i, (t, w) in enumerate(zip(tensors, wanted))]
         gradients = [g.contiguous() for g in gradients]
         result = gradients.pop(0) if self.has_result else None
@@ -231,7 +231,7 @@ def _make_node(torch):
             if isinstance(result, _slangpy.Tensor):
                 try:
                     result = result.to_torch()
-                except BufferError:  # of structs, which stays a Tensor without a graph
+                except BufferError:  # a tensor of structs, which stays a Tensor without a graph
                     pass
             call.has_result = isinstance(result, torch.Tensor) and call.result is None
             ctx.call = call

@@ -21,7 +21,7 @@ from .marshalling import (
     lookup_signature_callback, lookup_type_callback,
 )
 
-__path__: list[str] = []  # slangpy.bindings.marshall and its sisters are modules that slangpy.paths makes
+__path__: list[str] = []  # slangpy.bindings.marshall and the like are modules that slangpy.paths makes
 
 
 def __getattr__(name: str) -> object:

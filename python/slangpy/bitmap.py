@@ -335,7 +335,7 @@ class Bitmap(Object):
         with ThreadPoolExecutor(max(1, min(len(paths), os.cpu_count() or 1))) as executor:
             return list(executor.map(load, paths))
 
-    # What it is
+    # Properties
 
     @property
     def pixel_format(self) -> _PixelFormat:
@@ -434,7 +434,7 @@ class Bitmap(Object):
         flags = DataStruct.Flags.normalized if self._pixels.dtype.kind in "iu" else DataStruct.Flags.none
         return flags | DataStruct.Flags.srgb_gamma if self._srgb_gamma and not _is_alpha(self._roles()[channel]) else flags
 
-    # What changes it, or makes another one
+    # Changes and copies
 
     def clear(self) -> None:
         """clear(): sets all components to 0."""

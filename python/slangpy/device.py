@@ -173,16 +173,17 @@ class _Unraisable:
 
 
 def _given(kind, first, desc):
-    """Returns the desc that a method was given, as `desc` or as its first argument, as an object or as a dict; None: neither."""
+    """Returns the desc that a method was given, as `desc` or as its first argument, as an object or as a dict; None when neither is
+    there."""
     value = first if isinstance(first, (kind, dict)) else desc
     return value if value is None or isinstance(value, kind) else kind(value)
 
 
-_numbers = itertools.count(1)  # of callbacks
+_numbers = itertools.count(1)  # numbers of callbacks
 
 
 def _cache_folder(desc):
-    """The folder of the cache on disk; None: the library's own choice."""
+    """The folder of the cache on disk; None means the library's own choice."""
     folder = desc.shader_cache_path or desc.module_cache_path
     return os.fspath(folder) if folder else None
 

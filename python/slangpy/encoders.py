@@ -46,11 +46,12 @@ class CommandRecordingDiscardedEvent:
         self.device, self.id = device, id
 
 
-_ids = itertools.count(1)  # of recordings and of callbacks
+_ids = itertools.count(1)  # numbers of recordings and of callbacks
 
 
 class _Recording:
-    """A command encoder and its command buffer hold it together; when both are gone without a submission, it was discarded."""
+    """A command encoder and its command buffer share this object; when both have been freed without a submission, the recording was
+    discarded."""
 
     __slots__ = ("device", "id", "submitted", "parts")
 

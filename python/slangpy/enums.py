@@ -452,7 +452,7 @@ class SlangCompilerOptions(_Desc):
 
 
 class SlangLinkOptions(_Desc):
-    """Options for linking a program. None: as the program's modules were loaded."""
+    """Options for linking a program. None means that the program is linked as its modules were loaded."""
 
     floating_point_mode: SlangFloatingPointMode | None = None
     debug_info: SlangDebugInfoLevel | None = None

@@ -59,7 +59,7 @@ class FormatSupport(_IntFlag):
     vertex_buffer = 32768
 
 
-# Name, DXGI's number and Vulkan's number of each format, in the order of Format; 0: the API has none.
+# Name, DXGI's number and Vulkan's number of each format, in the order of Format; 0 means that the API has none.
 _NUMBERS = [
     ("r8_uint", 62, 13), ("r8_sint", 64, 14), ("r8_unorm", 61, 9), ("r8_snorm", 63, 10),
     ("rg8_uint", 50, 20), ("rg8_sint", 52, 21), ("rg8_unorm", 49, 16), ("rg8_snorm", 51, 17),

@@ -118,7 +118,7 @@ def _current():
 
 
 class _Recording:
-    """Makes a trace the one that this thread records; None: calls are made."""
+    """Makes a trace the one that this thread records; None means that calls are made."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -447,8 +447,8 @@ def _reduce(kind, value, dims):
 
 
 def sum(value: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """sum(value, dims=None): as the result of a fused function: the sum over all elements of the call, or over its dimensions `dims`
-    (-1 is the last). The kernel that computes the elements adds them up. Of a Tensor: its sum."""
+    """sum(value, dims=None): as the result of a fused function: the sum over all elements of the call, or over its dimensions `dims` (-1 is
+    the last). The kernel that computes the elements adds them up. For a Tensor: its sum."""
     return _reduce("sum", value, dims)
 
 
@@ -583,8 +583,8 @@ class _Core:
         return _type_named(given)
 
     def build(self, given, types, values):
-        """Traces the function. `given`: names of its inputs; `types`: their types, as far as they are known; `values`: arguments, to
-        find the device by. Returns (Function, form, names of inputs without a type)."""
+        """Traces the function. `given` are the names of its inputs; `types` are their types, as far as they are known. `values` are
+        arguments, by which the device is found. Returns (Function, form, names of inputs without a type)."""
         modules = ([self.module] if self.module is not None else []) + _modules_of(self.fn)
         told = [*self.types.values(), *(p.annotation for p in self.signature.parameters.values())]
         modules += [given.module for given in told if isinstance(given, _slangpy.Struct)]
@@ -697,7 +697,8 @@ class _Core:
 
 
 class _Form:
-    """How a call gives several outputs: `kind` is tuple, list, dict or a named tuple's class; None: there is one, the result."""
+    """How a call gives several outputs: `kind` is tuple, list, dict or a named tuple's class; None means that there is one output, the
+    result."""
 
     def __init__(self, kind, names):
         self.kind, self.names = kind, names
@@ -749,7 +750,7 @@ class Fused:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         trace = _current()
-        if trace is not None:  # a function that is fused calls this one: its steps become steps of that one
+        if trace is not None:  # another fused function is being traced and calls this one, whose steps become steps of that trace
             if self._links:
                 raise TypeError("fuse: '{}': '{}' has chained options: chain them to the fused function".format(trace.name, self.__name__))
             return self._core.fn(*args, **kwargs)
@@ -825,10 +826,10 @@ def fuse(
     """fuse(fn, backward=None, types=None, name=None, module=None): a Fused of a Python function over Slang functions: one Slang
     function and one kernel, which is called as a Function is. Also a decorator: @spy.fuse, @spy.fuse(types={"uv": "float2"}).
 
-    `types`: Slang types of parameters by name; annotations say them too. The others are those of the Slang functions that take them,
-    or else of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward call,
-    "store" keeps them in the thread; None: the compiler chooses. `name`: of the Slang function. `module`: where types and Slang's own
-    functions are looked up; those whose names the function mentions are found without it."""
+    `types`: Slang types of parameters by name; annotations say them too. The others are those of the Slang functions that take them, or
+    else of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward call, "store"
+    keeps them in the thread; None means that the compiler chooses. `name` is the Slang function's name. `module`: where types and Slang's
+    own functions are looked up; those whose names the function mentions are found without it."""
     if fn is None:
         return lambda found: Fused(found, backward, types, name, module)
     return Fused(fn, backward, types, name, module)

@@ -298,7 +298,7 @@ class BoundVariable:
             self.call_dimensionality = self.python.resolve_dimensionality(context, self, self.vector_type)
 
     def finalize_mappings(self, context: BindContext) -> None:
-        """finalize_mappings(context): aligns the argument's dimensions with the last ones of the call, unless map() has said it."""
+        """finalize_mappings(context): aligns the argument's dimensions with the last ones of the call, unless map() has set them."""
         if not self.explicitly_vectorized:
             first = context.call_dimensionality - self.call_dimensionality
             self.vector_mapping = Shape(tuple(range(max(first, 0), max(first, 0) + self.call_dimensionality)))
@@ -504,7 +504,7 @@ class Marshall:
         return "{}({})".format(type(self).__name__, _type_name(self.slang_type) if self.slang_type is not None else "")
 
     def get_shape(self, value: Any = None) -> Shape:
-        """get_shape(value): returns the shape of a value; its first dimensions are part of the call's shape. -1: any size."""
+        """get_shape(value): returns the shape of a value; its first dimensions are part of the call's shape. -1 means any size."""
         return self.concrete_shape
 
     def gen_calldata(self, cgb: CodeGenBlock, context: BindContext, binding: BoundVariable) -> None:
@@ -697,7 +697,7 @@ class _Argument:
         return bool(self.binding.access[0] & AccessType.write)
 
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that the argument adds to the call; -1: any."""
+        """The sizes that the argument adds to the call; -1 means any."""
         shape = self.marshall.get_shape(self.value)
         sizes = tuple(shape) if shape is not None else ()
         return tuple(sizes[:self.rank]) + (-1,) * (self.rank - len(sizes))
@@ -765,7 +765,8 @@ def _has_marshall(value: Any) -> bool:
 
 
 def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, Any]) -> list[tuple[_Field, Any]]:
-    """Returns the fields of a dict, each with its value; those of inner dicts in place of these, where they have registered classes."""
+    """Returns the fields of a dict, each with its value; the fields of an inner dict replace the dict where it has a value of a registered
+    class."""
     types = {field.name: field.type for field in struct.fields}
     found: list[tuple[_Field, Any]] = []
     for name, item in value.items():

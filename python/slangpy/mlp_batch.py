@@ -92,11 +92,10 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
 class BatchNetwork:
     """A network of `depth` hidden layers of `width` and a layer of `outputs`, whose kernels are those of the batch engine.
 
-    parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP.
-    gradients: float32 tensor: of each parameter, then the loss, as step() and gradient() leave them.
-    dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way, activations half. input_gradient: gradient() can give that of x.
-    engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training. parameters: None makes a tensor.
-    """
+    parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP. gradients: float32 tensor: of each
+    parameter, then the loss, as step() and gradient() leave them. dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way,
+    activations half. input_gradient: gradient() can give that of x. engine: "mma" or "wgmma"; None means the faster one that the device has, chosen separately.
+    parameters: None makes a tensor. """
 
     @classmethod
     def of(cls, network: Any, **options: Any) -> BatchNetwork:

@@ -20,7 +20,8 @@ class Object(metaclass=abc.ABCMeta):
 
 
 class DeviceChild(Object):
-    """Base of what belongs to a Device. Such objects have `device`, and `memory_usage`: their bytes on the device and on the host."""
+    """Base class of objects that belong to a Device. They have `device`, and `memory_usage` with their bytes on the device and on the
+    host."""
 
     MemoryUsage = _MemoryUsage
 

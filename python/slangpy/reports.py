@@ -150,7 +150,8 @@ class _Settings:
 
 
 def _directory(text):
-    """Returns the folder that kernels are written to; None: they are not written. `text`: their text is needed."""
+    """Returns the folder that kernels are written to; None means that they are not written. With `text`, the caller needs the kernels'
+    text, so that a folder is made if there is none."""
     if _Settings.dump or _Settings.intermediates:
         os.makedirs(_Settings.directory, exist_ok=True)
         return os.path.abspath(_Settings.directory)

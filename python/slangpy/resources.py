@@ -176,7 +176,7 @@ class Texture(_Resource):
 
     @property
     def shared_handle(self) -> NativeHandle:
-        """A handle for other APIs: not in this version."""
+        """A handle for other APIs. This version has none and raises an error."""
         return _later("Texture.shared_handle (sharing textures with other APIs)")
 
     @property
@@ -297,12 +297,12 @@ class Texture(_Resource):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient of the first mip level, a Tensor of the texture's texels; None: the texture has none, see with_grads()."""
+        """The gradient of the first mip level, a Tensor of the texture's texels; None means that the texture has none, see with_grads()."""
         return self.get_grad()
 
     def get_grad(self, mip: int = 0) -> Tensor | None:
         """get_grad(mip=0): returns the gradient of a mip level: a Tensor of float, float2, float3 or float4 elements, of shape (height,
-        width), with the layers or the depth before. None: the texture has none. It changes with each backward call."""
+        width), with the layers or the depth before. None means that the texture has none. It changes with each backward call."""
         return _slangpy._texture_grad(self, self._mip(mip))
 
     def zero_grad(self) -> None:

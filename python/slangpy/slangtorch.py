@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["loadModule", "clearSessionShaderCache", "clearPersistentShaderCache", "clearShaderCaches"]
 
-_devices: dict[int, Any] = {}  # of torch's GPUs, by number
+_devices: dict[int, Any] = {}  # devices by the number of torch's GPU
 _modules: dict[Any, Any] = {}  # by path, defines, include paths and device
 
 

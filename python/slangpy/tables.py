@@ -197,7 +197,7 @@ format_slang_function, format_type, format_struct = format_function_refl, format
 
 
 def setup_in_jupyter(device: Device) -> None:
-    """Makes the device's log appear in the notebook's output. Types print in their own way without it."""
+    """Makes the device's log appear in the notebook's output. Displays of slangpy's types in notebooks do not need it."""
     from .helpers import is_running_in_jupyter
 
     if is_running_in_jupyter():

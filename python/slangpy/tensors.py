@@ -10,7 +10,7 @@ class Uniforms(dict):
     def __init__(self, tensor):
         try:
             data = storage(tensor)
-        except ValueError:  # of a view with gaps
+        except ValueError:  # a view with gaps
             data = None
         super().__init__(_data=data, _shape=tuple(tensor.shape), _strides=tuple(tensor.strides), _offset=tensor.offset)
         self.tensor = tensor

@@ -320,7 +320,8 @@ _LITERAL = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)$")
 
 
 class _Value:
-    """A translated expression: Python's text, its type, and whether it is a place that others may hold too, so that a copy is needed."""
+    """A translated expression: Python's text, its type, and whether it names a variable that other names may share, so that a copy is
+    needed."""
 
     __slots__ = ("code", "type", "shared", "items", "place")
 
@@ -843,7 +844,7 @@ class _Body:
         common = self.common(a.type, b.type, word)
         scalar = common.element if common.kind == "vector" else common
         name = scalar.name
-        if sign in ("<<", ">>"):  # of the left one's type
+        if sign in ("<<", ">>"):  # the result has the left operand's type
             left = a.type.element if a.type.kind == "vector" else a.type
             return self.elementwise("_to_{}({{}} {} ({{}} & {}))".format(left.name, sign, _BITS[left.name] - 1), [a, b], left)
         a, b = (self.convert(v, _vector(scalar, v.type.count) if v.type.kind == "vector" else scalar, word) for v in (a, b))

@@ -362,7 +362,7 @@ class SourceFile:
         if words[end].text == "{":
             last = _close(words, end)
             body, end = words[end + 1:last], last
-        if name_at == start:  # a macro with parameters, which stands as it is
+        if name_at == start:  # the definition of a macro with parameters, which is copied as it is
             return close + 1
         name = words[name_at].text
         parameters = []

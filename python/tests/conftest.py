@@ -12,8 +12,8 @@ os.environ.setdefault("SLANGPY_CACHE", "off")  # tests of the compiler must meet
 import slangpy as spy  # noqa: E402
 
 
-# With SLANGPY_DEVICE_TYPE_OVERRIDE=cuda all run on a CUDA device, but for those that are about Vulkan's, name handles that CUDA's
-# driver follows wherever they lead, or need a device that takes its time.
+# With SLANGPY_DEVICE_TYPE_OVERRIDE=cuda all tests run on a CUDA device, except these: tests of Vulkan devices, tests with invalid handles,
+# which CUDA's driver would follow, and tests that need a slow device.
 ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handles", "test_cuda_context.py::test_empty_handles",
                 "test_kernels.py::test_no_cuda_stream", "test_reflection.py::test_layout_sizes", "test_reflection.py::test_parameters",
                 "test_logging.py::test_dump", "test_logging.py::test_environment", "test_threads.py::test_gil_during_wait", "test_threads.py::test_interrupt_result",

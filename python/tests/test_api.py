@@ -24,7 +24,7 @@ RAMP = np.arange(8, dtype=np.float32)
 
 @pytest.fixture(scope="module")
 def api(device, load, tmp_path_factory):
-    """What the lines use."""
+    """The values that the lines of the table use."""
     folder = tmp_path_factory.mktemp("api")
     (folder / "part.slang").write_text(SOURCE)
     m = load(SOURCE)
@@ -84,12 +84,12 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_line(api, line):
-    """Each is true."""
+    """Each line of the table is an expression that is true."""
     assert eval(line, dict(api))
 
 
 def test_shared_storage(device):
-    """B1: a tensor's storage is its memory, and nothing else's layout."""
+    """A tensor's storage is its memory, and nothing else's layout. (Feature B1.)"""
     t = spy.Tensor.zeros(device, (2, 2), "int")
     t.storage.copy_from_numpy(np.int32([1, 2, 3, 4]))
     assert t.to_numpy().tolist() == [[1, 2], [3, 4]] and t[1].storage is t.storage and t[1].offset == 2
@@ -98,7 +98,7 @@ def test_shared_storage(device):
 
 
 def test_typed_cursor(device, api):
-    """K5: a buffer of bytes as elements of a type; written ones are applied."""
+    """A buffer of bytes as elements of a type; written ones are applied. (Feature K5.)"""
     b = device.create_buffer(element_count=4, struct_size=8, data=np.zeros(32, np.uint8))
     cursor = spy.BufferCursor(device.info.type, api["item"], b)
     assert cursor.element_count == 4
@@ -113,7 +113,7 @@ def test_typed_cursor(device, api):
 
 
 def test_encoder_signatures(device, api):
-    """E1: clears by range, copies and uploads by keyword."""
+    """Clears by range, copies and uploads by keyword. (Feature E1.)"""
     a, b = api["buf"](), api["buf"]()
     e = device.create_command_encoder()
     e.copy_buffer(dst=b, dst_offset=0, src=a, src_offset=4, size=28)
@@ -136,7 +136,7 @@ def test_encoder_signatures(device, api):
 
 
 def test_kernel_signatures(device, api):
-    """K4, K5, M9: a program from a file, its kernel, and the same by a pass and cursors."""
+    """A program is loaded from a file and run as a kernel, and again by a compute pass with cursors. (Features K4, K5, M9.)"""
     program = device.create_slang_session({"include_paths": [str(api["folder"])]}).load_program(module_name="part", entry_point_names=["main"])
     data = api["buf"]()
     device.create_compute_kernel(program).dispatch(thread_count=[8, 1, 1], vars={}, data=data, value=2.0)

@@ -43,7 +43,7 @@ def value(i):
 
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_list_of_dicts(m, kind):
-    """C5, C12: one dimension of structs, nested ones and vectors in them."""
+    """A list of dicts is one dimension of structs, which may contain structs and vectors. (Features C5, C12.)"""
     items = kind(item(i) for i in range(5))
     assert m.value(items, _result="numpy").tolist() == [value(i) for i in items]
     assert m.value(items[:1], _result="numpy").tolist() == [value(items[0])]
@@ -53,14 +53,14 @@ def test_list_of_dicts(m, kind):
 
 
 def test_list_of_dicts_values(m):
-    """C4, C5: fields of other kinds: math types, numpy scalars, a math vector in each."""
+    """Fields of dicts in a list may be math types and numpy scalars. (Features C4, C5.)"""
     items = [{"a": np.float32(1), "n": np.int64(2), "flag": True, "inner": {"k": 1, "v": spy.float2(0, 0.5)}},
              {"a": 3, "n": 4, "flag": False, "inner": {"k": 2, "v": (1, 2.0)}}]
     assert m.value(items, _result="numpy").tolist() == [1 + 20 + 100 + 1000 + 0.5, 3 + 40 + 2000 + 2]
 
 
 def test_list_of_dicts_with_types(m):
-    """C6, C12: '_type' once for all."""
+    """'_type' in one dict of a list holds for all of them. (Features C6, C12.)"""
     items = [{"_type": "Square", "s": 2.0}, {"_type": "Square", "s": 3.0}]
     assert m.area(items, _result="numpy").tolist() == [4, 9]
     with pytest.raises(ValueError, match="area: argument 's': expected a list of dicts with the same '_type'"):
@@ -76,7 +76,7 @@ def test_list_of_dicts_with_types(m):
     ([3.0, {"s": 1.0}], "Unsupported type in a list: expected numbers"),
 ])
 def test_bad_lists_of_dicts(m, items, words):
-    """C5: refused by name."""
+    """Wrong lists of dicts are refused with the argument's name. (Feature C5.)"""
     with pytest.raises((TypeError, ValueError), match=words) as error:
         m.area.map("Square")(items)
     assert str(error.value).startswith("area: argument 's': ")
@@ -99,7 +99,7 @@ class Foreign:
 
 
 def test_addresses(m):
-    """C11: a pointer takes a tensor, a buffer, an int, or what knows its address."""
+    """A pointer takes a tensor, a buffer, an int, or what knows its address. (Feature C11.)"""
     data = np.arange(8, dtype=np.float32)
     t, b = spy.Tensor.from_numpy(m.device, data), m.device.create_buffer(data=data)
     for p in (t, b, t.device_address, b.device_address, Memory(t), Foreign(t), np.uint64(t.device_address)):
@@ -113,7 +113,7 @@ def test_addresses(m):
 
 
 def test_bad_addresses(m):
-    """C11: negative numbers, floats and too large numbers are no addresses; addresses are no other parameter's."""
+    """Negative numbers, floats and too large numbers are no addresses; addresses are no other parameter's. (Feature C11.)"""
     class Odd:
         device_address = "here"
 
@@ -135,7 +135,7 @@ def test_bad_addresses(m):
 
 
 def test_results_by_name(m):
-    """R2: 'numpy', 'tensor', their classes; other words are refused by name."""
+    """'numpy', 'tensor', their classes; other words are refused by name. (Feature R2.)"""
     x = np.float32([1, 2, 3])
     for how, kind in (("numpy", np.ndarray), (np.ndarray, np.ndarray), ("tensor", spy.Tensor), (spy.Tensor, spy.Tensor), (spy.NDBuffer, spy.NDBuffer)):
         for result in (m.add(x, 1, _result=how), m.add.return_type(how)(x, 1)):

@@ -80,7 +80,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_from_numpy_of_each_type_and_layout(device, dtype, layout):
-    """B2, B3, B6: what goes in comes back, whatever the strides and the byte order."""
+    """What goes in comes back, whatever the strides and the byte order. (Features B2, B3, B6.)"""
     a = LAYOUTS[layout](sample(np.random.default_rng(len(layout)), (3, 4, 5), dtype))
     back = spy.Tensor.from_numpy(device, a).to_numpy()
     assert back.dtype == a.dtype.newbyteorder("=") and back.shape == a.shape
@@ -95,7 +95,7 @@ def random_view(rng, a):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_random_views(device, seed):
-    """C3, B2: random ranks, sizes (also 0), strides and types."""
+    """Arrays of random ranks, sizes (also 0), strides and types are added correctly. (Features C3, B2.)"""
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(0 if seed % 7 == 0 else 1, 5, rng.integers(0, 9)))
     dtype = np.dtype(str(rng.choice(DTYPES))).newbyteorder(str(rng.choice(["<", ">"])))
@@ -107,7 +107,7 @@ def test_random_views(device, seed):
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "f2", "f4", "f8", ">f4", ">i2"])
 def test_number_types_convert_to_the_parameter(module, dtype):
-    """C3, P16: float64 (and others) into a float parameter are converted on upload."""
+    """float64 (and others) into a float parameter are converted on upload. (Features C3, P16.)"""
     rng = np.random.default_rng(5)
     a = sample(rng, (4, 3), np.dtype(dtype).newbyteorder("=")).astype(dtype)
     if a.dtype.itemsize == 4 and a.dtype.kind in "iu":
@@ -124,7 +124,7 @@ def test_double_parameter_keeps_all_digits(module):
 @pytest.mark.parametrize("name, inner", [("sum3", (3,)), ("trace2", (2, 2)), ("sum_array", (4,))])
 @pytest.mark.parametrize("seed", range(3))
 def test_trailing_dimensions_feed_vectors_matrices_arrays(module, name, inner, seed):
-    """C3, V13."""
+    """The last dimensions of an array fill vectors, matrices and arrays of Slang. (Features C3, V13.)"""
     rng = np.random.default_rng(seed)
     outer = tuple(int(n) for n in rng.integers(1, 6, rng.integers(1, 4)))
     a = rng.random((2 * outer[0],) + outer[1:] + inner).astype("f4")[::-2]
@@ -176,7 +176,7 @@ def buffers():
 
 @pytest.mark.parametrize("kind", buffers())
 def test_any_buffer_is_an_array(device, module, kind):
-    """Any buffer-protocol object, as an argument and as a tensor's contents."""
+    """Any object with the buffer protocol can be an argument and a tensor's contents."""
     value, expected = buffers()[kind]
     expected = np.array(expected, "f4")
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, value).to_numpy(), expected)
@@ -198,7 +198,7 @@ def test_ctypes_structs_are_struct_arguments(module):
 
 @pytest.mark.filterwarnings("ignore:A builtin ctypes object")
 def test_ctypes_structs_fill_a_struct_by_names(device, module):
-    """B6: order, packing and types of the fields are the array's own."""
+    """Order, packing and types of the fields are the array's own. (Feature B6.)"""
     points = (Point * 3)(Point(3, 1, 2), Point(6, 4, 5), Point(9, 7, 8))
     tensor = spy.Tensor.from_numpy(device, points, dtype=module.Pixel)
     assert tensor.to_numpy().tolist() == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
@@ -250,7 +250,7 @@ def test_inout_arrays_are_changed_in_place(module, kind):
 
 
 def test_structured_arrays_are_changed_in_place(module):
-    """B6: an inout struct parameter writes the fields of a structured array."""
+    """An inout struct parameter writes the fields of a structured array. (Feature B6.)"""
     pixels = np.zeros(4, [("g", ">f4"), ("pad", "u1"), ("r", "f4"), ("b", "f4")])[["g", "r", "b"]]
     pixels["r"], pixels["g"], pixels["b"] = 1, [2, 3, 4, 5], 10
     module.brighten(pixels, 2.0)
@@ -286,7 +286,7 @@ def mixed_dtype(order="<"):
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("step", [1, -2])
 def test_structured_arrays_by_field_names(device, module, order, step):
-    """B6: nested structs, arrays of structs, other types and order; the kernel and to_numpy() agree with numpy."""
+    """Nested structs, arrays of structs, other types and order; the kernel and to_numpy() agree with numpy. (Feature B6.)"""
     rng = np.random.default_rng(8)
     a = np.zeros((3, 8), mixed_dtype(order))[:, ::step]
     a["l"], a["kind"], a["flag"] = rng.integers(-9, 9, a.shape), rng.integers(0, 255, a.shape), rng.integers(0, 2, a.shape)
@@ -305,14 +305,14 @@ def test_structured_arrays_by_field_names(device, module, order, step):
 
 
 def test_structured_array_as_an_argument(module):
-    """B6, C5."""
+    """A structured numpy array is passed by the names of its fields, whatever their order and byte order. (Features B6, C5.)"""
     pixels = np.zeros((2, 3), [("b", "f8"), ("r", "f4"), ("g", ">i2")])
     pixels["r"], pixels["g"], pixels["b"] = 1, 2, np.arange(6).reshape(2, 3)
     np.testing.assert_allclose(module.luma(pixels, _result="numpy"), 5 + 4 * pixels["b"])
 
 
 def test_fields_out_of_order(device, module):
-    """numpy exports no buffer for these."""
+    """Structured arrays whose fields are not in the order of their offsets, for which numpy exports no buffer, are arguments too."""
     a = np.array([(1, 2, 3), (4, 5, 6)], [("r", "f4"), ("g", "f4"), ("b", "f4")])[["b", "r", "g"]]
     np.testing.assert_array_equal(module.luma(a, _result="numpy"), [17, 38])
     module.brighten(a, 2.0)
@@ -512,7 +512,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
 def test_dlpack_producers(device, module, kind, dtype):
-    """T1, T3: any DLPack producer; each export is deleted once."""
+    """Any DLPack producer; each export is deleted once. (Features T1, T3.)"""
     a = sample(np.random.default_rng(2), (3, 4), dtype)
     producer = Producer(a, **KINDS[kind])
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, producer).to_numpy(), a)
@@ -536,7 +536,7 @@ def test_dlpack_rank_0_and_empty(device):
 
 
 def test_dlpack_bfloat16_becomes_float(device):
-    """T1: a bfloat16 is the upper half of a float."""
+    """A bfloat16 is the upper half of a float. (Feature T1.)"""
     values = np.array([1.5, -2.0, 3.0e38, 0.0], "f4")
     halves = (values.view("u4") >> 16).astype("u2")
     back = spy.Tensor.from_numpy(device, Producer(halves, code=4)).to_numpy()
@@ -617,7 +617,7 @@ def test_producers_own_errors_arrive(module):
 
 
 class FakeTorch(Producer):
-    """As torch: exports nothing that requires a gradient, and CUDA tensors only by cpu()."""
+    """A stand-in for a torch tensor: it exports nothing while it requires a gradient, and CUDA memory only after cpu()."""
 
     def __init__(self, a, requires_grad=False, device=1):
         super().__init__(a)
@@ -644,7 +644,7 @@ class FakeTorch(Producer):
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("where", [1, 2])
 def test_torch_tensors_by_their_protocol(module, requires_grad, where):
-    """T1, T4: torch's rules without torch: detach() for gradients, cpu() for CUDA."""
+    """Tensors with torch's methods are read by detach() if they have gradients and by cpu() if they are on CUDA. (Features T1, T4.)"""
     a = np.arange(6, dtype="f4").reshape(2, 3)
     tensor = FakeTorch(a, requires_grad, where)
     assert "torch" not in sys.modules
@@ -660,7 +660,7 @@ def test_torch_tensors_by_their_protocol(module, requires_grad, where):
 
 
 def test_torch_without_gradients(module, monkeypatch):
-    """T2: torch.no_grad() says that none are wanted."""
+    """torch.no_grad() says that none are wanted. (Feature T2.)"""
     enabled = [True]
     monkeypatch.setitem(sys.modules, "torch", type("torch", (), {"is_grad_enabled": staticmethod(lambda: enabled[0])}))
     a = np.arange(6, dtype="f4")

@@ -1,4 +1,4 @@
-"""B1, B9, C11, K1, K3: buffers of bytes, of types and of formats; what takes them."""
+"""Buffers of bytes, of types and of formats; what takes them. (Features B1, B9, C11, K1, K3.)"""
 import numpy as np
 import pytest
 
@@ -38,7 +38,7 @@ def m(device):
       "memory_type": spy.MemoryType.read_back, "label": "mine"}, 8, 8, 1),
 ])
 def test_sizes(device, how, size, count, stride):
-    """B1: each way to say how large it is."""
+    """Each way to say how large it is. (Feature B1.)"""
     b = device.create_buffer(**how)
     assert (b.size, b.element_count, b.struct_size) == (size, count, stride)
     assert b.usage == how.get("usage", spy.BufferUsage.none) and b.label == how.get("label", "")
@@ -48,7 +48,7 @@ def test_sizes(device, how, size, count, stride):
 
 
 def test_struct_type(device, m):
-    """B1: elements of a struct of a module, laid out as in C."""
+    """A buffer may have elements of a module's struct, laid out as in C. (Feature B1.)"""
     b = device.create_buffer(element_count=3, struct_type=m.Pair)
     assert b.size == 48 and b.dtype == m.Pair and "Pair (3,)" in repr(b)
 
@@ -72,7 +72,7 @@ def test_struct_type(device, m):
     ({"size": 1 << 62}, spy.Error, "create_buffer: "),
 ])
 def test_bad_sizes(device, how, error, words):
-    """B1: errors name what is wrong."""
+    """Errors name what is wrong. (Feature B1.)"""
     with pytest.raises(error, match=words):
         device.create_buffer(**how)
 
@@ -81,7 +81,7 @@ def test_bad_sizes(device, how, error, words):
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "f2", "f4", "f8", "i8"])
 def test_round_trip(device, dtype):
-    """B1: bytes go in and come out, whatever they mean."""
+    """Bytes go in and come out, whatever they mean. (Feature B1.)"""
     data = (np.arange(24) * 3).astype(dtype)
     b = device.create_buffer(data=data)
     got = b.to_numpy()
@@ -92,7 +92,7 @@ def test_round_trip(device, dtype):
 
 
 def test_format(device):
-    """B1: a format gives the array its type and components."""
+    """A format gives the array its type and components. (Feature B1.)"""
     data = np.arange(12, dtype=np.float32)
     b = device.create_buffer(data=data, format=spy.Format.rgba32_float)
     assert np.array_equal(b.to_numpy(), data.reshape(3, 4)) and b.to_numpy().dtype == np.float32
@@ -101,7 +101,7 @@ def test_format(device):
 
 
 def test_structured_arrays(device, m):
-    """B1, B6: numpy's structs in C's layout."""
+    """numpy's structured arrays are buffers of structs in C's layout. (Features B1, B6.)"""
     records = np.zeros(4, dtype=[("a", "f4"), ("b", "i4", 3)])
     records["a"], records["b"] = np.arange(4), np.arange(12).reshape(4, 3)
     b = device.create_buffer(element_count=4, struct_type=m.Pair, data=records)
@@ -112,7 +112,7 @@ def test_structured_arrays(device, m):
 
 
 def test_copy_from_numpy(device):
-    """B1: a shorter array goes to the beginning; a longer one is an error and changes nothing."""
+    """A shorter array goes to the beginning; a longer one is an error and changes nothing. (Feature B1.)"""
     b = device.create_buffer(data=np.arange(4, dtype=np.uint32))
     b.copy_from_numpy(np.array([9], np.uint32))
     assert b.to_numpy().view(np.uint32).tolist() == [9, 1, 2, 3]
@@ -124,7 +124,7 @@ def test_copy_from_numpy(device):
 
 
 def test_clear(device):
-    """B9"""
+    """clear() sets a buffer to zero. (Feature B9.)"""
     b = device.create_buffer(data=np.arange(1, 8, dtype=np.uint32))
     b.clear()
     assert not b.to_numpy().any()
@@ -134,7 +134,7 @@ def test_clear(device):
 
 @pytest.mark.parametrize("typed", [{}, {"struct_size": 4}, {"struct_type": "float"}, {"format": spy.Format.r32_float}])
 def test_structured_buffers(device, m, typed):
-    """B1, K1: StructuredBuffer<float> takes bytes and floats alike."""
+    """StructuredBuffer<float> takes bytes and floats alike. (Features B1, K1.)"""
     data = np.random.default_rng(1).random(64, np.float32)
     x, y = device.create_buffer(data=data, **typed), device.create_buffer(size=256, **typed)
     m.scale.dispatch([64, 1, 1], x=x, y=y, k=3.0)
@@ -142,7 +142,7 @@ def test_structured_buffers(device, m, typed):
 
 
 def test_vars(device, m):
-    """K1, F4: as a global."""
+    """A buffer can be the value of a global. (Features K1, F4.)"""
     b = device.create_buffer(data=np.full(8, 5, np.uint32))
     m.bump.dispatch(8, vars={"counters": b})
     m.bump.set({"counters": b}).dispatch(8)
@@ -150,14 +150,14 @@ def test_vars(device, m):
 
 
 def test_byte_address_buffers(device, m):
-    """B1"""
+    """A kernel reads and writes a buffer through RWByteAddressBuffer. (Feature B1.)"""
     b = device.create_buffer(data=np.arange(8, dtype=np.uint32))
     m.words.dispatch(8, b=b)
     assert b.to_numpy().view(np.uint32).tolist() == list(range(1, 9))
 
 
 def test_pointers(device, m):
-    """C11: a buffer, typed or not, and its address as an argument."""
+    """A parameter that is a pointer takes a buffer with or without a type, and a buffer's address. (Feature C11.)"""
     for typed in ({}, {"struct_type": int}):
         b = device.create_buffer(data=np.arange(8, dtype=np.int32), **typed)
         assert b.device_address % 4 == 0
@@ -166,7 +166,7 @@ def test_pointers(device, m):
 
 
 def test_tensor_parameters(device, m):
-    """B1: typed buffers are tensors of rank 1; calls run over them; bytes of no type are refused there."""
+    """Typed buffers are tensors of rank 1; calls run over them; bytes of no type are refused there. (Feature B1.)"""
     b = device.create_buffer(data=np.array([1, 2, 3.5], np.float32), struct_type=float)
     assert m.sum(b) == 6.5
     assert m.twice(b).to_numpy().tolist() == [2, 4, 7]
@@ -179,32 +179,32 @@ def test_tensor_parameters(device, m):
 
 
 def test_whole_elements(device, m):
-    """B1: a buffer holds whole elements of the parameter's type."""
+    """A buffer holds whole elements of the parameter's type. (Feature B1.)"""
     assert m.count(device.create_buffer(size=36)) == 3
     with pytest.raises(spy.Error, match="whole elements of 12 bytes, got 40 bytes"):
         m.count(device.create_buffer(size=40))
 
 
 def test_wrong_type(device, m):
-    """B1: typed buffers are not other types' memory."""
+    """Typed buffers are not other types' memory. (Feature B1.)"""
     with pytest.raises(TypeError, match="expected StructuredBuffer<float3>, got int tensor"):
         m.count(device.create_buffer(size=36, struct_type=int))
 
 
 def test_result_into_buffer(device, m):
-    """R2: a typed buffer takes a call's result."""
+    """A typed buffer takes a call's result. (Feature R2.)"""
     out = device.create_buffer(element_count=4, struct_type=float)
     m.twice(np.arange(4, dtype=np.float32), _result=out)
     assert out.to_numpy().view(np.float32).tolist() == [0, 2, 4, 6]
 
 
 def test_buffer_constructor(device):
-    """B1: Buffer(device, ...) is create_buffer."""
+    """Buffer(device, ...) is create_buffer. (Feature B1.)"""
     assert spy.Buffer(device, size=12).size == 12
 
 
 def test_buffers_keep_their_memory(device, m):
-    """B1: work under way keeps a buffer that is dropped."""
+    """Work under way keeps a buffer that is dropped. (Feature B1.)"""
     y = device.create_buffer(size=1 << 20)
     for i in range(10):
         x = device.create_buffer(data=np.full(1 << 18, i, np.float32))
@@ -214,7 +214,7 @@ def test_buffers_keep_their_memory(device, m):
 
 
 def test_cursor(device, m):
-    """K5, B8: elements of typed buffers by name; of bytes, as the type that is given."""
+    """Elements of typed buffers by name; of bytes, as the type that is given. (Features K5, B8.)"""
     b = device.create_buffer(element_count=3, struct_type=m.Pair)
     b.clear()
     c = b.cursor()
@@ -230,7 +230,7 @@ def test_cursor(device, m):
 
 
 def test_tensor_over_buffer(device, m):
-    """B2: a tensor over a buffer's memory shares it."""
+    """A tensor over a buffer's memory shares it. (Feature B2.)"""
     raw = device.create_buffer(data=np.arange(6, dtype=np.float32))
     t = raw.view((2, 3), dtype=float)
     assert m.twice(t).to_numpy().tolist() == [[0, 2, 4], [6, 8, 10]]
@@ -241,14 +241,14 @@ def test_tensor_over_buffer(device, m):
 
 
 def test_display(device):
-    """B11, W9: a buffer's repr asks nothing of the GPU; printing it shows its contents."""
+    """A buffer's repr asks nothing of the GPU; printing it shows its contents. (Features B11, W9.)"""
     b = device.create_buffer(data=np.array([1.5, 2], np.float32), struct_type=float, label="two numbers")
     assert repr(b) == "<slangpy.Buffer 'two numbers' 8 bytes, float (2,)>"
     assert "1.5" in str(b)
 
 
 def test_views_are_tensors(device):
-    """B7: what is cut from a buffer or seen as another type is a plain Tensor."""
+    """What is cut from a buffer or seen as another type is a plain Tensor. (Feature B7.)"""
     b = device.create_buffer(data=np.arange(4, dtype=np.float32))
     for view, want in ((b.view((4,), dtype=float), [0, 1, 2, 3]), (b[4:8].view((1,), dtype=float), [1]), (b.view((2, 1), (2, 1), dtype=float), [[0], [2]])):
         assert type(view) is spy.Tensor and view.to_numpy().tolist() == want

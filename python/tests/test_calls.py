@@ -18,7 +18,7 @@ from calls_module import m, rand, rng  # noqa: F401: fixtures
     ("unsigned_", 2**32 - 1), ("signed_big", -2**63), ("signed_big", 2**63 - 1), ("big", 2**64 - 1), ("big", 0),
 ])
 def test_integers_keep_all_bits(m, name, value):
-    """C1: Python ints of any width; 64-bit ones too."""
+    """Python ints keep all bits in parameters of every integer type. (Feature C1.)"""
     if name == "addi1":
         assert m.addi(value, 0) == value
     else:
@@ -27,7 +27,7 @@ def test_integers_keep_all_bits(m, name, value):
 
 
 def test_float_and_int_literals_take_the_parameters_type(m):
-    """C1: float for int parameter only when whole; int for float."""
+    """float for int parameter only when whole; int for float. (Feature C1.)"""
     assert m.add(1, 2) == 3.0 and type(m.add(1, 2)) is float
     assert m.addi(1, 2) == 3 and type(m.addi(1, 2)) is int
     assert m.add(1.5, 2) == 3.5
@@ -35,7 +35,7 @@ def test_float_and_int_literals_take_the_parameters_type(m):
 
 
 def test_bool_half_double(m):
-    """C1: bool, half and double."""
+    """Parameters of type bool, half and double take numbers. (Feature C1.)"""
     assert m.flip(True) is False and m.flip(False) is True
     assert m.halve(3.0) == 1.5
     assert m.wide(0.1) == 0.2
@@ -45,19 +45,19 @@ def test_bool_half_double(m):
 
 @pytest.mark.parametrize("scalar", [np.float32(2.5), np.float64(2.5), np.float16(2.5)])
 def test_numpy_float_scalars(m, scalar):
-    """C1: numpy's scalars are numbers."""
+    """numpy's scalars are numbers. (Feature C1.)"""
     assert m.add(scalar, 1) == 3.5
 
 
 @pytest.mark.parametrize("scalar", [np.int8(7), np.uint8(7), np.int16(7), np.uint16(7), np.int32(7), np.uint32(7), np.int64(7),
                                     np.uint64(7)])
 def test_numpy_int_scalars(m, scalar):
-    """C1: numpy's scalars are numbers."""
+    """numpy's scalars are numbers. (Feature C1.)"""
     assert m.addi(scalar, 1) == 8
 
 
 def test_numpy_bool_scalar_and_zero_rank_arrays(m):
-    """C1: numpy.bool_, and arrays of rank 0 that may be written or not."""
+    """numpy.bool_, and arrays of rank 0 that may be written or not. (Feature C1.)"""
     assert m.flip(np.bool_(True)) is False
     assert m.add(np.array(2.0, np.float32), np.array(3.0)) == 5.0
     frozen = np.array(4.0)
@@ -71,7 +71,7 @@ class Which(enum.IntEnum):
 
 
 def test_int_enum_is_an_int(m):
-    """C1: subclasses of int and float."""
+    """Objects of subclasses of int and float are numbers. (Feature C1.)"""
     class Meters(float):
         pass
 
@@ -80,14 +80,14 @@ def test_int_enum_is_an_int(m):
 
 
 def test_slang_enums(m):
-    """C1: a Slang enum takes and gives its number."""
+    """A Slang enum takes and gives its number. (Feature C1.)"""
     assert m.color(5) == 5
     assert m.next(0) == 5 and m.next(5) == 6
     assert m.color(Which.A) == 3
 
 
 def test_index_objects_are_ints(m):
-    """C1: what has __index__ is an int, what has __float__ a float."""
+    """What has __index__ is an int, what has __float__ a float. (Feature C1.)"""
     class Index:
         def __index__(self):
             return 11
@@ -104,7 +104,7 @@ def test_index_objects_are_ints(m):
 
 
 def test_positional_named_and_mixed(m):
-    """C14: order is the parameters', names as they are."""
+    """Order is the parameters', names as they are. (Feature C14.)"""
     assert m.sub(7, 3) == 4
     assert m.sub(a=7, b=3) == 4
     assert m.sub(b=3, a=7) == 4
@@ -113,30 +113,30 @@ def test_positional_named_and_mixed(m):
 
 
 def test_names_made_at_run_time(m):
-    """C14: _result and parameter names need not be interned."""
+    """_result and parameter names need not be interned. (Feature C14.)"""
     names = {"".join(["_res", "ult"]): "numpy", "".join(["_thread", "_count"]): None, "".join(["_append", "_to"]): None}
     r = m.add(np.float32([1, 2]), 1, **names)
     assert isinstance(r, np.ndarray) and r.tolist() == [2, 3]
 
 
 def test_default_values(m):
-    """C14: parameters with default values may be left out."""
+    """Parameters with default values may be left out. (Feature C14.)"""
     assert m.with_default(1) == 4 and m.with_default(1, 2) == 3 and m.with_default(x=2) == 5
 
 
 def test_call_is_the_call(m):
-    """F1: .call(...)."""
+    """function.call(...) is the same as function(...). (Feature F1.)"""
     assert m.sub.call(7, b=3) == 4
 
 
 def test_void_gives_none(m):
-    """R1: a function that returns nothing gives None, vectorised or not."""
+    """A function that returns nothing gives None, vectorised or not. (Feature R1.)"""
     assert m.nothing(1) is None
     assert m.nothing(np.ones(5, np.float32)) is None
 
 
 def test_no_arguments(m):
-    """C14: a function of no parameters."""
+    """A function without parameters can be called. (Feature C14.)"""
     assert m.one() == 1
 
 
@@ -163,12 +163,12 @@ def overloads(load):
 @pytest.mark.parametrize("args, expected", [((1,), 1), ((1.5,), 2), ((1, 2), 4),
                                             ((np.int32(1),), 1), ((np.float32(1),), 2)])
 def test_overloads(overloads, args, expected):
-    """V5: the overload that fits."""
+    """A call chooses the overload that fits its arguments. (Feature V5.)"""
     assert overloads.which(*args) == expected
 
 
 def test_map_of_no_dimensions(overloads):
-    """V6: map(()) passes an argument whole: one float3 rather than three floats; without it that is ambiguous."""
+    """map(()) passes an argument whole: one float3 rather than three floats; without it that is ambiguous. (Feature V6.)"""
     assert overloads.which.map(())([1.0, 2.0, 3.0]) == 3
     assert overloads.which.map(x=())(np.float32([1, 2, 3])) == 3
     with pytest.raises(TypeError, match="overloads fit equally well"):
@@ -178,13 +178,13 @@ def test_map_of_no_dimensions(overloads):
 
 @pytest.mark.parametrize("dtype, expected", [(np.int32, 1), (np.float32, 2)])
 def test_overloads_by_arrays(overloads, dtype, expected):
-    """V5: arrays choose by their type."""
+    """Arrays choose by their type. (Feature V5.)"""
     assert overloads.which(np.ones(4, dtype), _result="numpy").tolist() == [expected] * 4
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_generic_sizes(overloads, n):
-    """V5: let N is inferred from the argument."""
+    """Let N is inferred from the argument. (Feature V5.)"""
     a, b = rand(7, n), rand(7, n)
     t = spy.Tensor.empty(overloads.device, (7,), "float%d" % n)
     t.copy_from_numpy(a)
@@ -192,7 +192,7 @@ def test_generic_sizes(overloads, n):
 
 
 def test_generic_by_name(overloads):
-    """M3, V5: module['f<...>'] names a specialisation."""
+    """module['f<...>'] names a specialisation. (Features M3, V5.)"""
     assert overloads["addn<4>"]([1, 2, 3, 4]) == 10
     assert overloads["typed<float, 4>"]([1, 2, 3, 4]) == 4
     assert overloads["same<int>"](5) == 5
@@ -201,7 +201,7 @@ def test_generic_by_name(overloads):
 
 
 def test_generic_types(overloads):
-    """V5: T from a number, an array, a cast."""
+    """The generic type T is inferred from a number, an array and a cast. (Feature V5.)"""
     assert overloads.same(7) == 7 and overloads.same(0.5) == 0.5
     x = rng.integers(0, 100, 6, dtype=np.int64)
     r = overloads.same(x, _result="numpy")
@@ -213,7 +213,7 @@ def test_generic_types(overloads):
 
 
 def test_values_do_not_compile_again(m):
-    """H1: values and sizes are free; another type compiles once."""
+    """Values and sizes are free; another type compiles once. (Feature H1.)"""
     d = m.device
     m.add(1.0, 2.0)
     before = d.stats()["plans_built"]
@@ -230,7 +230,7 @@ def test_values_do_not_compile_again(m):
 
 
 def test_call_sites_see_many_types(m):
-    """H1: more kinds of arguments than a call site remembers."""
+    """A call site gets more kinds of arguments than it remembers. (Feature H1.)"""
     values = [1, 1.0, True, np.float32(1), np.float64(1), np.int8(1), np.uint8(1), np.int16(1), np.uint16(1), np.int32(1), np.uint32(1),
               np.int64(1), np.uint64(1), np.float16(1), np.ones((), np.float32), Which.A - 2, spy.ValueRef(1)]
     for _ in range(2):

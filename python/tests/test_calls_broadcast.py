@@ -13,7 +13,7 @@ from calls_module import m, rand  # noqa: F401: fixtures
     ((2, 3, 4, 5), (4, 5)), ((0, 3), (3,)), ((1, 1), (1,)), ((2, 1, 2, 1, 2), (1, 3, 1, 2, 1)),
 ])
 def test_broadcasting_is_numpys(m, a, b):
-    """V1, V2, V3: shapes meet as numpy's do."""
+    """Shapes meet as numpy's do. (Features V1, V2, V3.)"""
     x, y = rand(*a), rand(*b)
     r = m.add(x, y, _result="numpy")
     assert r.shape == (x + y).shape and np.array_equal(r, x + y)
@@ -21,14 +21,14 @@ def test_broadcasting_is_numpys(m, a, b):
 
 @pytest.mark.parametrize("a, b", [((5,), (4,)), ((4, 5), (4,)), ((2, 3), (3, 2))])
 def test_shapes_that_do_not_meet(m, a, b):
-    """V2: 'Shape mismatch' names the arguments."""
+    """'Shape mismatch' names the arguments. (Feature V2.)"""
     with pytest.raises(ValueError, match="Shape mismatch") as e:
         m.add(rand(*a), rand(*b))
     assert "'a'" in str(e.value) and "'b'" in str(e.value)
 
 
 def test_scalar_and_array(m):
-    """V2: numbers are seen by all elements."""
+    """Numbers are seen by all elements. (Feature V2.)"""
     x = rand(3, 4)
     assert np.array_equal(m.add(x, 2, _result="numpy"), x + 2)
     assert np.array_equal(m.add(2, x, _result="numpy"), x + 2)
@@ -36,7 +36,7 @@ def test_scalar_and_array(m):
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (10, 3), (2, 5, 3)])
 def test_trailing_dimensions_feed_vectors(m, shape):
-    """V13, V12: the last dimension is the vector."""
+    """The last dimension is the vector. (Features V13, V12.)"""
     v = rand(*shape)
     r = m.scale(v, 2.0, _result="numpy")
     assert r.shape == shape and np.array_equal(r, v * 2)
@@ -44,20 +44,20 @@ def test_trailing_dimensions_feed_vectors(m, shape):
 
 @pytest.mark.parametrize("size", [2, 1, 4])
 def test_trailing_size_must_be_the_vectors(m, size):
-    """V12: (100, 2) for float3 is an error, never a wrong read; before and after a call that fits."""
+    """(100, 2) for float3 is an error, never a wrong read; before and after a call that fits. (Feature V12.)"""
     m.scale(rand(100, 3), 1.0)
     with pytest.raises(ValueError, match="hape"):
         m.scale(rand(100, size), 1.0)
 
 
 def test_vector_and_scalar_dims(m):
-    """V1: (N, 3) against (N,)."""
+    """Vectors of shape (N, 3) meet scalars of shape (N,). (Feature V1.)"""
     v, s = rand(10, 3), rand(10)
     assert np.array_equal(m.scale(v, s, _result="numpy"), v * s[:, None])
 
 
 def test_vector_dtypes_are_not_split(device, m):
-    """V13: a float3 tensor of shape (10,) is 10 vectors."""
+    """A float3 tensor of shape (10,) is 10 vectors. (Feature V13.)"""
     v = rand(10, 3)
     t = spy.Tensor.empty(device, (10,), "float3")
     t.copy_from_numpy(v)
@@ -65,7 +65,7 @@ def test_vector_dtypes_are_not_split(device, m):
 
 
 def test_lower_rank_tensors_per_thread(load):
-    """V13: rows of a (4, 8) tensor as Tensor<float, 1>."""
+    """A parameter Tensor<float, 1> gets the rows of a (4, 8) tensor. (Feature V13.)"""
     m = load("import slangpy; float rowsum(Tensor<float, 1> row) { float s = 0; for (int i = 0; i < row.shape[0]; i++) s += row[i]; return s; }")
     x = rand(4, 8)
     t = spy.Tensor.from_numpy(m.device, x)
@@ -73,7 +73,7 @@ def test_lower_rank_tensors_per_thread(load):
 
 
 def test_strict_broadcasting(load):
-    """V3: with strict_broadcasting missing dimensions are errors; numbers are still allowed."""
+    """With strict_broadcasting missing dimensions are errors; numbers are still allowed. (Feature V3.)"""
     m = load("float add(float a, float b) { return a + b; }", options={"strict_broadcasting": True})
     assert np.array_equal(m.add(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32), _result="numpy"), np.full((2, 3), 2))
     assert m.add(np.ones((2, 3), np.float32), 1, _result="numpy").shape == (2, 3)
@@ -82,7 +82,7 @@ def test_strict_broadcasting(load):
 
 
 def test_index_order(load):
-    """V4: a vector's x is the last dimension, an array's last item too."""
+    """A vector's x is the last dimension, an array's last item too. (Feature V4.)"""
     m = load("int2 vec(int2 v) { return v; } int2 arr(int v[2]) { return int2(v[0], v[1]); }")
     r = m.vec(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
     s = m.arr(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
@@ -94,20 +94,20 @@ def test_index_order(load):
 
 
 def test_map_outer_product(m):
-    """V6: positions."""
+    """map() by position gives an outer product. (Feature V6.)"""
     a, b = rand(4), rand(3)
     assert np.array_equal(m.add.map((0,), (1,))(a, b, _result="numpy"), a[:, None] + b[None, :])
 
 
 def test_map_by_name(m):
-    """V6: names."""
+    """map() takes parameters by name. (Feature V6.)"""
     a, b = rand(4), rand(3)
     assert np.array_equal(m.add.map(a=(1,), b=(0,))(a, b, _result="numpy"), a[None, :] + b[:, None])
     assert np.array_equal(m.add.map(a=(1,), b=(0,))(a=a, b=b, _result="numpy"), a[None, :] + b[:, None])
 
 
 def test_map_identity_transpose_and_none(m):
-    """V6: SlangPy's mapping page."""
+    """The examples of SlangPy's page about mapping give its results. (Feature V6.)"""
     a, b = rand(5, 3, 4), rand(5, 3, 4)
     assert np.array_equal(m.add.map((0, 1, 2), (0, 1, 2))(a, b, _result="numpy"), a + b)
     assert np.array_equal(m.add.map((0, 1, 2), (0, 2, 1))(a, rand(5, 4, 3) * 0, _result="numpy"), a)
@@ -115,14 +115,14 @@ def test_map_identity_transpose_and_none(m):
 
 
 def test_map_shorter_argument(m):
-    """V6: b of (8,) against a of (8, 8) along either dimension."""
+    """A shape of (8,) is mapped to either dimension of a shape of (8, 8). (Feature V6.)"""
     a, b = rand(8, 8), rand(8)
     assert np.array_equal(m.add.map((0, 1), (1,))(a, b, _result="numpy"), a + b)
     assert np.array_equal(m.add.map((0, 1), (0,))(a, b, _result="numpy"), a + b[:, None])
 
 
 def test_map_types(m, load):
-    """V6: map(src='float') and map(module.Foo) say the type."""
+    """map(src='float') and map(module.Foo) say the type. (Feature V6.)"""
     t = load("struct Foo { float x; };\nfloat take<T>(T v) { return sizeof(T); } float foo(Foo f) { return f.x; }")
     assert t.take.map("float3")(np.ones((5, 3), np.float32), _result="numpy").tolist() == [12.0] * 5
     assert t.take.map(v=t.float2)(np.ones((5, 2), np.float32), _result="numpy").tolist() == [8.0] * 5
@@ -131,7 +131,7 @@ def test_map_types(m, load):
 
 
 def test_map_chains(m):
-    """V6, F9: links add up, and leave the function as it was."""
+    """Links add up, and leave the function as it was. (Features V6, F9.)"""
     a, b = rand(4), rand(3)
     mapped = m.add.map(a=(0,)).map(b=(1,)).return_type("numpy")
     assert np.array_equal(mapped(a, b), a[:, None] + b)
@@ -140,7 +140,7 @@ def test_map_chains(m):
 
 
 def test_map_keeps_vectors_whole(m):
-    """V6, V13: a map of one dimension leaves the last one to the vector."""
+    """A map of one dimension leaves the last one to the vector. (Features V6, V13.)"""
     v, s = rand(4, 3), rand(5)
     r = m.scale.map((0,), (1,))(v, s, _result="numpy")
     assert np.array_equal(r, v[:, None, :] * s[None, :, None])
@@ -150,21 +150,21 @@ def test_map_keeps_vectors_whole(m):
 
 
 def test_range(m):
-    """C10: a dimension, of (stop - start) // step numbers: as in SlangPy, a last step that is not whole gives none."""
+    """A dimension, of (stop - start) // step numbers: as in SlangPy, a last step that is not whole gives none. (Feature C10.)"""
     for r in (range(5), range(2, 9), range(0, 20, 3), range(10, 0, -2), range(3, 3)):
         whole = range(r.start, r.start + (r.stop - r.start) // r.step * r.step, r.step)
         assert m.addi(r, 100, _result="numpy").tolist() == [i + 100 for i in whole]
 
 
 def test_range_against_arrays(m):
-    """C10, V2: a range meets arrays of its length."""
+    """A range meets arrays of its length. (Features C10, V2.)"""
     assert m.addi(range(3), np.int32([[10], [20]]), _result="numpy").tolist() == [[10, 11, 12], [20, 21, 22]]
     with pytest.raises(ValueError, match="Shape mismatch"):
         m.addi(range(3), np.int32([1, 2]))
 
 
 def test_thread_count(load):
-    """C14, V15: _thread_count when nothing is vectorised: an int or a shape."""
+    """_thread_count when nothing is vectorised: an int or a shape. (Features C14, V15.)"""
     m = load("""import slangpy;
         void mark(int i, RWTensor<int, 1> t) { t[i] = i + 1; }
         void mark2(int2 i, RWTensor<int, 2> t) { t[i] = i.x + 10 * i.y; }""")
@@ -177,7 +177,7 @@ def test_thread_count(load):
 
 
 def test_many_elements(m):
-    """V14: more than 65,535 groups of elements."""
+    """A call may have more than 65,535 groups of threads. (Feature V14.)"""
     n = 65536 * 300
     t = spy.Tensor.zeros(m.device, (n,), "int")
     r = m.addi(t, range(n))

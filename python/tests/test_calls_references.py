@@ -9,7 +9,7 @@ from calls_module import as_lists, io, rand  # noqa: F401: fixtures
 
 
 def test_value_refs(io):
-    """C8: out and inout numbers."""
+    """ValueRef objects are changed by out and inout parameters. (Feature C8.)"""
     q, r = spy.floatRef(), spy.floatRef(10)
     assert io.divide(1, 4, q, r) is None
     assert q.value == 0.25 and r.value == 11
@@ -18,7 +18,7 @@ def test_value_refs(io):
 
 
 def test_int_refs_and_plain_refs(io):
-    """C8: intRef, and ValueRef of what is given."""
+    """intRef, and ValueRef of what is given. (Feature C8.)"""
     n = spy.intRef(41)
     io.count(n)
     assert n.value == 42 and type(n.value) is int
@@ -28,7 +28,7 @@ def test_int_refs_and_plain_refs(io):
 
 
 def test_refs_of_vectors_and_arrays(io):
-    """C8: vectors go in and come back."""
+    """Vectors go in and come back. (Feature C8.)"""
     v = spy.ValueRef([1, 2, 3])
     io.grow(v)
     assert as_lists(v.value) == [2, 4, 6]
@@ -38,7 +38,7 @@ def test_refs_of_vectors_and_arrays(io):
 
 
 def test_refs_of_structs(io):
-    """C8: an out struct comes back as a dict; an inout one goes in as one."""
+    """An out struct comes back as a dict; an inout one goes in as one. (Feature C8.)"""
     b = spy.ValueRef()
     io.make(b)
     assert b.value == {"w": 3, "h": 4}
@@ -47,28 +47,28 @@ def test_refs_of_structs(io):
 
 
 def test_refs_as_inputs(io):
-    """C8: a reference for an in parameter is its value."""
+    """A reference for an in parameter is its value. (Feature C8.)"""
     q = spy.floatRef()
     io.divide(spy.ValueRef(1.0), spy.floatRef(8), q, spy.floatRef())
     assert q.value == 0.125
 
 
 def test_refs_of_many_elements(io):
-    """C8: an out reference of a call with many elements gets the tensor."""
+    """An out reference of a call with many elements gets the tensor. (Feature C8.)"""
     q = spy.ValueRef()
     io.divide(np.float32([1, 2, 3]), 2, q, spy.Tensor.zeros(io.device, (3,)))
     assert np.array_equal(q.value.to_numpy(), np.float32([0.5, 1, 1.5]))
 
 
 def test_numpy_out_and_inout(io):
-    """C3: writable arrays are filled when the call returns."""
+    """Writable arrays are filled when the call returns. (Feature C3.)"""
     a, q, r = rand(5), np.zeros(5, np.float32), np.arange(5, dtype=np.float32)
     io.divide(a, 2, q, r)
     assert np.array_equal(q, a / 2) and np.array_equal(r, np.arange(5) + 1)
 
 
 def test_numpy_out_strided(io):
-    """C3: an out array that is not contiguous is filled too, or refused by name."""
+    """An out array that is not contiguous is filled too, or refused by name. (Feature C3.)"""
     base = np.zeros((5, 2), np.float32)
     q = base[:, 0]
     try:
@@ -80,7 +80,7 @@ def test_numpy_out_strided(io):
 
 
 def test_numpy_read_only_out(io):
-    """C3: a read-only array cannot be an output."""
+    """A read-only array cannot be an output. (Feature C3.)"""
     q = np.zeros(5, np.float32)
     q.setflags(write=False)
     with pytest.raises((TypeError, ValueError)):
@@ -89,7 +89,7 @@ def test_numpy_read_only_out(io):
 
 
 def test_tensor_inout(io):
-    """C8: tensors are changed in place."""
+    """Tensors are changed in place. (Feature C8.)"""
     t = spy.Tensor.from_numpy(io.device, np.arange(4, dtype=np.int32))
     io.count(t)
     io.count(n=t)
@@ -97,7 +97,7 @@ def test_tensor_inout(io):
 
 
 def test_dict_of_refs(io):
-    """C5, C8: references in a dict."""
+    """References may be fields of a dict. (Features C5, C8.)"""
     w, h = spy.floatRef(1), spy.floatRef(2)
     io.widen({"w": w, "h": h})
     assert (w.value, h.value) == (2, 2)

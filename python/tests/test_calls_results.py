@@ -10,20 +10,20 @@ from calls_module import as_lists, m, rand, s  # noqa: F401: fixtures
 
 @pytest.mark.parametrize("kind", ["numpy", np.ndarray])
 def test_result_numpy(m, kind):
-    """R2: 'numpy' or the class."""
+    """_result='numpy' and _result=numpy.ndarray give an array. (Feature R2.)"""
     r = m.add(np.float32([1, 2]), 1, _result=kind)
     assert isinstance(r, np.ndarray) and r.dtype == np.float32 and r.tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("kind, cls", [("tensor", spy.Tensor), (spy.Tensor, spy.Tensor), (spy.NDBuffer, spy.NDBuffer), (None, spy.Tensor)])
 def test_result_tensor(m, kind, cls):
-    """R1, R2: 'tensor', the classes, and the default."""
+    """_result='tensor', the tensor classes and the default give a tensor. (Features R1, R2.)"""
     r = m.add(np.float32([1, 2]), 1, _result=kind)
     assert type(r) is cls and r.to_numpy().tolist() == [2, 3]
 
 
 def test_result_given(device, m):
-    """R2: a container is filled and given back."""
+    """A container is filled and given back. (Feature R2.)"""
     x = rand(4, 5)
     t, n, a = spy.Tensor.empty(device, (4, 5)), spy.NDBuffer(device, dtype="float", shape=(4, 5)), np.zeros((4, 5), np.float32)
     for r in (t, n, a):
@@ -35,7 +35,7 @@ def test_result_given(device, m):
 @pytest.mark.parametrize("count", [0, 1, 5, 100001])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"])
 def test_result_of_another_number_type(device, m, dtype, count):
-    """R2: a result goes into numbers of any type, as Slang converts them: tensors and arrays, small and large."""
+    """A result goes into numbers of any type, as Slang converts them: tensors and arrays, small and large. (Feature R2.)"""
     x = (rand(count) * 100).astype(np.float32)
     expected = (x + np.float32(1)).astype(dtype)
     t, a = spy.Tensor.empty(device, (count,), np.dtype(dtype)) if count else None, np.zeros(count, dtype)
@@ -47,7 +47,8 @@ def test_result_of_another_number_type(device, m, dtype, count):
 
 
 def test_result_vectors_of_another_number_type(device, load):
-    """R2: vectors and structs, whole, by trailing dimensions and through strides; bools are not converted."""
+    """Outputs may be tensors of vectors and structs, of their numbers in trailing dimensions, and views with strides; bools are not
+    converted. (Feature R2.)"""
     v = load("float3 v(float x) { return float3(x, 2 * x, 3 * x) + 0.5; } int n(int x) { return x; } float2x2 mat(float x) { return float2x2(x, 1.5, 2.5, x); }\n"
              "bool odd(int x) { return x % 2 != 0; } [Differentiable] float sq(float x) { return x * x; }")
     x = np.arange(5, dtype=np.float32)
@@ -68,7 +69,7 @@ def test_result_vectors_of_another_number_type(device, load):
 
 
 def test_vectors_run_over_scalar_parameters(m, load):
-    """C4, V1: a vector or matrix goes whole where it fits, and is run over where only its numbers do."""
+    """A vector or matrix goes whole where it fits, and is run over where only its numbers do. (Features C4, V1.)"""
     v = load("[Differentiable] float square(float x) { return x * x; } float add(float a, float b) { return a + b; } float over(float x) { return x; } float over(float3 x) { return x.x + x.y + x.z; }\n"
              "float3 scale(float3 v, float s) { return v * s; } float row(float2 v) { return v.x - v.y; }\n"
              "T same<T : IArithmetic>(T x) { return x; } T sum<T : __BuiltinArithmeticType>(T a, T b) { return a + b; }")
@@ -107,7 +108,7 @@ uint addresses(StructuredBuffer<float> b[2], P p) { return uint(b[1][0] + p.x); 
 
 
 def test_tuples_for_structs(load):
-    """C5, U6: a tuple is a struct's fields in order, a named one by its names; lists of tuples and arrays in them are run over."""
+    """A tuple is a struct's fields in order, a named one by its names; lists of tuples and arrays in them are run over. (Features C5, U6.)"""
     import collections
 
     s = load(WITHIN_STRUCTS)
@@ -123,8 +124,8 @@ def test_tuples_for_structs(load):
 
 
 def test_lists_of_structs_for_arrays(load):
-    """C5: a list of dicts goes whole to an array of structs of its length, also a generic one, and is run over for one struct. `any` is
-    a name of Slang's own, too: asking its generic overloads about P left libslang with a type that later calls crashed at."""
+    """A list of dicts goes whole to an array of structs of its length, also a generic one, and is run over for one struct. `any` is
+    a name of Slang's own, too: asking its generic overloads about P left libslang with a type that later calls crashed at. (Feature C5.)"""
     s = load(WITHIN_STRUCTS)
     a, b = {"x": 1, "y": [2, 3]}, {"x": 2, "y": [4, 5]}
     assert s.two([a, b]) == 101 and s.two(p=(a, b)) == 101 and s.two([(1, (2, 3)), b]) == 101
@@ -143,7 +144,7 @@ def test_lists_of_structs_for_arrays(load):
 
 
 def test_result_into_references_and_dicts(m, load):
-    """R2, C8: a ValueRef takes the result, a dict of tensors a struct's fields."""
+    """A ValueRef takes the result, a dict of tensors a struct's fields. (Features R2, C8.)"""
     r = spy.floatRef()
     assert m.add(1, 2, _result=r) is r and r.value == 3
     m.add(np.float32([1, 2]), 2, _result=r)
@@ -155,7 +156,7 @@ def test_result_into_references_and_dicts(m, load):
 
 
 def test_large_values(load):
-    """R4: one value of more than a few hundred bytes."""
+    """A result may be one value of more than a few hundred bytes. (Feature R4.)"""
     m = load("struct Big { float v[100]; int n; };\nBig big(float x) { Big b; for (int i = 0; i < 100; i++) b.v[i] = x * float(i); b.n = 7; return b; }\n"
              "float[100] row(float x) { return big(x).v; }")
     assert m.big(2) == {"v": [2.0 * i for i in range(100)], "n": 7}
@@ -163,7 +164,7 @@ def test_large_values(load):
 
 
 def test_as_many_arguments_as_there_can_be(load):
-    """C14: many parameters, and the result beside them."""
+    """A call may have the largest number of parameters and a result. (Feature C14.)"""
     for n in (20, 63):
         m = load("float f(%s) { return %s; }" % (", ".join("float a%d" % i for i in range(n)), " + ".join("a%d" % i for i in range(n))))
         assert m.f(*range(n)) == sum(range(n))
@@ -171,21 +172,21 @@ def test_as_many_arguments_as_there_can_be(load):
 
 
 def test_result_array_decides_the_shape(m):
-    """R2, V15: with no array among the arguments the result's shape is the call's."""
+    """With no array among the arguments the result's shape is the call's. (Features R2, V15.)"""
     a = np.zeros((2, 3), np.float32)
     m.add(1, 2, _result=a)
     assert np.array_equal(a, np.full((2, 3), 3))
 
 
 def test_result_of_wrong_shape(device, m):
-    """R2: an output that others would stretch, or of other sizes, is an error."""
+    """An output whose shape differs from the call's is an error, also if broadcasting could stretch it. (Feature R2.)"""
     for wrong in (spy.Tensor.zeros(device, (4,)), np.zeros(4, np.float32), spy.Tensor.zeros(device, (1,))):
         with pytest.raises(ValueError, match="_result"):
             m.add(rand(5), 1, _result=wrong)
 
 
 def test_return_type(m):
-    """R3: .return_type as _result; _result has the last word."""
+    """.return_type as _result; _result has the last word. (Feature R3.)"""
     f = m.add.return_type("numpy")
     assert isinstance(f(np.float32([1]), 1), np.ndarray)
     assert isinstance(m.add.return_type(np.ndarray)(np.float32([1]), 1), np.ndarray)
@@ -195,24 +196,24 @@ def test_return_type(m):
 
 
 def test_result_numpy_of_a_scalar_call(m):
-    """R2: 'numpy' for a call of one element is an array of rank 0."""
+    """'numpy' for a call of one element is an array of rank 0. (Feature R2.)"""
     r = m.add(1, 2, _result="numpy")
     assert isinstance(r, np.ndarray) and r.shape == () and r == 3
 
 def test_struct_result(s):
-    """R4: structs are dicts."""
+    """A result that is a struct is a dict. (Feature R4.)"""
     assert s.make(3, 1.5) == {"a": 3, "b": 1.5}
 
 
 def test_nested_struct_result(s):
-    """R4: structs in arrays in structs, arrays of arrays, bools."""
+    """Results may be structs with arrays of structs, arrays of arrays, and bools. (Feature R4.)"""
     n = s.nest(2.0)
     assert n["p"] == [{"a": 1, "b": 2.0}, {"a": 2, "b": 3.0}]
     assert as_lists(n["v"]) == [2, 3, 4] and as_lists(n["m"]) == [[0, 1, 2], [10, 11, 12]] and n["flag"] is True
 
 
 def test_vector_matrix_array_results(s):
-    """R4: vectors, matrices, arrays, arrays of arrays of a call of one element."""
+    """Vectors, matrices, arrays, arrays of arrays of a call of one element. (Feature R4.)"""
     assert as_lists(s.vec(2)) == [2, 4, 6]
     assert as_lists(s.mat(2)) == [[2, 4, 6], [8, 10, 12]]
     assert s.four(2) == [0, 2, 4, 6]
@@ -222,7 +223,7 @@ def test_vector_matrix_array_results(s):
 
 @pytest.mark.parametrize("name, inner", [("vec", (3,)), ("mat", (2, 3)), ("four", (4,)), ("grid", (2, 3))])
 def test_vectorised_results_have_further_dimensions(s, name, inner):
-    """R4: to_numpy and _result='numpy' agree."""
+    """to_numpy and _result='numpy' agree. (Feature R4.)"""
     x = rand(5)
     r = s[name](x)
     a = s[name](x, _result="numpy")
@@ -232,26 +233,26 @@ def test_vectorised_results_have_further_dimensions(s, name, inner):
 
 
 def test_struct_results_as_structured_arrays(s):
-    """R4, B6: structs are structured elements."""
+    """Structs are structured elements. (Features R4, B6.)"""
     r = s.make(np.int32([1, 2, 3]), 0.5, _result="numpy")
     assert r.dtype.names == ("a", "b") and r["a"].tolist() == [1, 2, 3] and r["b"].tolist() == [0.5] * 3
 
 
 def test_struct_result_dtype(s):
-    """R1: a tensor of structs knows its type."""
+    """A tensor of structs knows its type. (Feature R1.)"""
     r = s.make(np.int32([1, 2, 3]), 0.5)
     assert r.dtype == s.Pair and r.dtype.name == "Pair"
 
 
 def test_results_feed_calls(s):
-    """R1: what one call gives another takes."""
+    """What one call gives another takes. (Feature R1.)"""
     r = s.make(np.int32([1, 2, 3]), np.float32([0.5, 0.25, 0.125]))
     assert s.sum(r, _result="numpy").tolist() == [1.5, 2.25, 3.125]
     assert s.sum(s.make(4, 0.5)) == 4.5
 
 
 def test_structured_arrays_as_arguments(s):
-    """C3, B6: a numpy structured array for a struct."""
+    """A parameter that is a struct takes a structured numpy array. (Features C3, B6.)"""
     a = np.zeros(4, dtype=[("a", "i4"), ("b", "f4")])
     a["a"], a["b"] = range(4), [0.5, 0.25, 0, 1]
     assert s.sum(a, _result="numpy").tolist() == (a["a"] + a["b"]).tolist()

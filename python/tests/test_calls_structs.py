@@ -10,24 +10,24 @@ from calls_module import as_lists, io, rand, s  # noqa: F401: fixtures
 
 @pytest.mark.parametrize("value", [{"a": 5, "b": 6.0}, {"b": 6.0, "a": 5}, {"_type": "Pair", "a": 5, "b": 6.0}])
 def test_dict_for_struct(s, value):
-    """C5, C6: fields by name."""
+    """A dict gives the fields of a struct by name. (Features C5, C6.)"""
     assert s.sum(value) == 11
 
 
 def test_dict_type_by_struct(s):
-    """C6: '_type' as a type of the module."""
+    """'_type' in a dict may be a type of the module. (Feature C6.)"""
     assert s.sum({"_type": s.Pair, "a": 5, "b": 6.0}) == 11
 
 
 def test_soa_dict(s):
-    """C5: tensors, arrays and numbers in one dict; shapes meet."""
+    """Tensors, arrays and numbers in one dict; shapes meet. (Feature C5.)"""
     a, b = np.arange(4, dtype=np.int32), rand(3, 1)
     assert np.allclose(s.sum({"a": a, "b": b}, _result="numpy"), a + b)
     assert np.allclose(s.sum({"a": spy.Tensor.from_numpy(s.device, a), "b": 0.5}, _result="numpy"), a + 0.5)
 
 
 def test_nested_dicts(s):
-    """C5: dicts in lists are not numbers; dicts in dicts are structs."""
+    """Dicts in lists are not numbers; dicts in dicts are structs. (Feature C5.)"""
     t = s.device
     m = spy.Module.load_from_source(t, "nested_dicts", """
         struct In { float x; float3 c; };
@@ -40,7 +40,7 @@ def test_nested_dicts(s):
 
 
 def test_dict_for_a_vector(load):
-    """C5: SlangPy's nested page: a dict with x, y, z, w for a float4."""
+    """SlangPy's nested page: a dict with x, y, z, w for a float4. (Feature C5.)"""
     m = load("void copy(float4 src, out float4 dest) { dest = src; }")
     dest = np.zeros((4, 5, 4), np.float32)
     y = rand(4, 5)
@@ -51,7 +51,7 @@ def test_dict_for_a_vector(load):
 
 
 def test_dict_with_type_for_a_generic_vector(load):
-    """C6: SlangPy's nested page: '_type': 'float3' for a generic function."""
+    """SlangPy's nested page: '_type': 'float3' for a generic function. (Feature C6.)"""
     m = load("void copy_vector<let N : int>(vector<float, N> src, out vector<float, N> dest) { dest = src; }")
     dest = np.zeros((4, 3), np.float32)
     m.copy_vector(src={"_type": "float3", "x": 1.0, "y": np.float32([1, 2, 3, 4]), "z": 5.0}, dest=dest)
@@ -90,7 +90,7 @@ def ty(load):
 
 
 def test_methods_by_type(ty):
-    """I1: module.Foo.method with this as first argument or by name."""
+    """module.Foo.method takes the instance as the first argument or by the name `this`. (Feature I1.)"""
     assert ty.Counter.get({"n": 4, "x": 0}) == 4
     assert ty.Counter.get(this={"n": 4, "x": 0}) == 4
     assert ty.Counter.mix({"n": 4, "x": 0.5}, 1) == 5.5
@@ -98,7 +98,7 @@ def test_methods_by_type(ty):
 
 
 def test_static_methods_and_nested_types(ty):
-    """I1: no this; types in types; methods of extensions."""
+    """Static methods, types within types and methods of extensions are found. (Feature I1.)"""
     assert ty.Counter.twice(21) == 42
     assert ty.Counter.Part.get({"v": 3}) == 6
     assert ty.Counter.extra({"n": 2, "x": 0}) == 200
@@ -106,18 +106,18 @@ def test_static_methods_and_nested_types(ty):
 
 
 def test_namespaces(ty):
-    """M3, I1: 'ns::f' in brackets."""
+    """module['ns::f'] is the function f of the namespace ns. (Features M3, I1.)"""
     assert ty["deep::half_of"](3) == 1.5
     assert ty["deep::Point"].norm2({"x": 3, "y": 4}) == 25
 
 
 def test_generic_types_methods(ty):
-    """I1: methods of generic types by name."""
+    """Methods of generic types are found by name. (Feature I1.)"""
     assert ty["Grid<float, 3>"].last({"v": [1, 2, 3]}) == 3
 
 
 def test_constructors(ty):
-    """I1: module.Foo(...) calls __init; the one that Slang makes too."""
+    """module.Foo(...) calls __init; the one that Slang makes too. (Feature I1.)"""
     assert ty.Made(2) == {"a": 2, "b": 2}
     assert ty.Made(2, 3) == {"a": 2, "b": 3}
     assert ty.Made(p=2, q=3) == {"a": 2, "b": 3}
@@ -128,14 +128,14 @@ def test_constructors(ty):
 
 
 def test_bind(ty):
-    """I2: fn.bind(this)."""
+    """fn.bind(this) gives a function with its instance. (Feature I2.)"""
     f = ty.Counter.mix.bind({"n": 4, "x": 0.5})
     assert f(1) == 5.5 and f(a=2) == 6.5
     assert ty.Counter.mix({"n": 0, "x": 0}, 1) == 1
 
 
 def test_bind_tensor(ty):
-    """I2, I3: an instance tensor as this is inout."""
+    """An instance tensor as this is inout. (Features I2, I3.)"""
     t = spy.Tensor.zeros(ty.device, (3,), ty.Counter)
     f = ty.Counter.add.bind(t)
     f(2)
@@ -144,7 +144,7 @@ def test_bind_tensor(ty):
 
 
 def test_soa_this(ty):
-    """I2: a dict of tensors as this of a mutating method."""
+    """A dict of tensors can be the instance of a mutating method. (Feature I2.)"""
     n, x = spy.Tensor.zeros(ty.device, (4,), "int"), spy.Tensor.zeros(ty.device, (4,))
     ty.Counter.add({"n": n, "x": x}, 3)
     ty.Counter.add(this={"n": n, "x": x}, k=3)
@@ -152,7 +152,7 @@ def test_soa_this(ty):
 
 
 class Thing:
-    """A user's class: C13's protocol."""
+    """A user's class with get_this() and update_this()."""
 
     def __init__(self, value):
         self.value = value
@@ -167,7 +167,7 @@ class Thing:
 
 
 def test_this_of_numbers(ty):
-    """C13, I2: the numbers of a dict come back through update_this()."""
+    """The numbers of a dict come back through update_this(). (Features C13, I2.)"""
     thing = Thing({"n": 1, "x": 2.0})
     ty.Counter.add(thing, 5)
     assert thing.value == {"n": 6, "x": 2.5} and thing.updates == 1
@@ -177,7 +177,7 @@ def test_this_of_numbers(ty):
 
 
 def test_this_with_type_and_arrays(ty):
-    """C13, C6: '_type' and tensors stay what they were."""
+    """'_type' and tensors stay what they were. (Features C13, C6.)"""
     n = spy.Tensor.zeros(ty.device, (3,), "int")
     x = spy.Tensor.zeros(ty.device, (3,))
     thing = Thing({"_type": "Counter", "n": n, "x": x})
@@ -187,7 +187,7 @@ def test_this_with_type_and_arrays(ty):
 
 
 def test_this_of_nested_dicts(load):
-    """C13: numbers at any depth, vectors too."""
+    """get_this() may give nested dicts with numbers and vectors at any depth. (Feature C13.)"""
     m = load("struct In { float3 c; int k; };\nstruct Out { In i; float w; [mutating] void step() { i.c += 1; i.k += 2; w *= 2; } };")
     thing = Thing({"i": {"c": [1, 2, 3], "k": 5}, "w": 1.5})
     m.Out.step(thing)
@@ -195,7 +195,7 @@ def test_this_of_nested_dicts(load):
 
 
 def test_this_of_an_in_parameter_is_not_touched(ty):
-    """C13: what cannot change is given back as it is."""
+    """What cannot change is given back as it is. (Feature C13.)"""
     value = {"n": 1, "x": 2.0}
     thing = Thing(value)
     assert ty.Counter.get(thing) == 1
@@ -204,14 +204,14 @@ def test_this_of_an_in_parameter_is_not_touched(ty):
 
 
 def test_this_of_a_number(io):
-    """C13: get_this() may give a number."""
+    """get_this() may give a number. (Feature C13.)"""
     thing = Thing(3)
     io.count(thing)
     assert thing.value == 4
 
 
 def test_this_without_update(ty):
-    """C13: update_this() is optional."""
+    """update_this() is optional. (Feature C13.)"""
     class Fixed:
         def get_this(self):
             return {"n": 9, "x": 0.0}
@@ -221,13 +221,13 @@ def test_this_without_update(ty):
 
 
 def test_this_in_lists_of_arguments(io, ty):
-    """C13: several objects in one call, nested get_this() too."""
+    """A call takes several objects with get_this(), also within each other. (Feature C13.)"""
     thing = Thing(Thing({"n": 1, "x": 2.0}))
     assert ty.Counter.get(thing) == 1
 
 
 def test_signature_objects(ty):
-    """C13: slangpy_signature is allowed on a user's class."""
+    """slangpy_signature is allowed on a user's class. (Feature C13.)"""
     class Signed(Thing):
         slangpy_signature = "[Signed]"
 
@@ -247,7 +247,7 @@ float both<T : IShape, U : IShape>(T a, U b) { return a.area() * 100 + b.area();
 
 
 def test_interface_parameters(load):
-    """C12: a dict with '_type', or a tensor of the struct."""
+    """An interface parameter takes a dict with '_type' or a tensor of a struct. (Feature C12.)"""
     m = load(SHAPES)
     assert m.area({"_type": "Circle", "r": 2}) == 12
     assert m.area({"_type": m.Square, "s": 3}) == 9
@@ -259,7 +259,7 @@ def test_interface_parameters(load):
 
 
 def test_interface_without_type_is_an_error(load):
-    """C12: a dict alone says not which struct it is."""
+    """A dict alone says not which struct it is. (Feature C12.)"""
     m = load(SHAPES)
     with pytest.raises((TypeError, ValueError), match="IShape|'shape'|shape"):
         m.area({"r": 2})

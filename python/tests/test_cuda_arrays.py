@@ -194,7 +194,7 @@ def arrays(fake):  # noqa: F811
 
 
 def test_in_without_copy(arrays):
-    """T1, F6: the kernel gets the arrays' own addresses, whichever way they are offered; also as fields, by name and in `_result`."""
+    """The kernel gets the arrays' own addresses, whichever way they are offered; also as fields, by name and in `_result`. (Features T1, F6.)"""
     arrays("""
 for kind in (Plain, Both, Packed, Fast):
     a, b, out = kind((8,), at=256), kind((8,), at=512), kind((8,), at=1024)
@@ -220,7 +220,7 @@ for kind in (Plain, Both, Packed, Fast):
 
 
 def test_strides(arrays):
-    """T1: views of all kinds are seen as they are, and read by our own tensors to prove it."""
+    """Views of all kinds are seen as they are, and read by our own tensors to prove it. (Feature T1.)"""
     arrays("""
 host = np.arange(1024, dtype=np.float32)
 floats(0, 1024)[:] = host
@@ -250,7 +250,7 @@ assert t.to_numpy().tolist() == [77, 1, 2, 3]
 
 
 def test_types(arrays):
-    """T1, T5: each dtype that Slang has; a device double is none for a float; others by name."""
+    """Each dtype that Slang has; a device double is none for a float; others by name. (Features T1, T5.)"""
     arrays("""
 for typestr, code, name in (("<f4", (2, 32, 1), "float"), ("<f8", (2, 64, 1), "double"), ("<f2", (2, 16, 1), "half"), ("|b1", (6, 8, 1), "bool"), ("|u1", (1, 8, 1), "uint8_t"),
                             ("|i1", (0, 8, 1), "int8_t"), ("<i2", (0, 16, 1), "int16_t"), ("<u2", (1, 16, 1), "uint16_t"), ("<i4", (0, 32, 1), "int"),
@@ -282,7 +282,7 @@ for typestr, word in (("<c8", "complex numbers ('<c8')"), (">f4", "big-endian nu
 
 
 def test_bad_arrays(arrays):
-    """T1: what cannot be shared is told by function and argument, and nothing was launched."""
+    """What cannot be shared is told by function and argument, and nothing was launched. (Feature T1.)"""
     arrays("""
 good = Fast((8,), at=512)
 m.add(good, good)
@@ -339,8 +339,8 @@ assert host.streams[-1] is None
 
 
 def test_streams_of_producers(arrays):
-    """F6, T1: before the call the device's stream waits for the producer's, behind it the producer's for the device's; nothing of that
-    where both are one."""
+    """Before the call the device's stream waits for the producer's, behind it the producer's for the device's; nothing of that
+    where both are one. (Features F6, T1.)"""
     arrays("""
 own = context_of(d)
 side, third = new_stream(own), new_stream(own)
@@ -386,7 +386,7 @@ for stream, name in ((side, side), (third, third), (0, 1), (0, 1)):
 
 
 def test_results(arrays):
-    """R1: a call with such an array gives one of its library, over the result's own memory; `_result` and scalars are as ever."""
+    """A call with such an array gives one of its library, over the result's own memory; `_result` and scalars are as ever. (Feature R1.)"""
     arrays("""
 a = Fast((2, 4))
 made = m.add(a, 1.0)
@@ -412,7 +412,7 @@ d.close()  # and the rest afterwards
 
 
 def test_out(arrays):
-    """T1, T3: __dlpack__ and the interface give the tensor's own memory, its strides, and the order of streams."""
+    """__dlpack__ and the interface give the tensor's own memory, its strides, and the order of streams. (Features T1, T3.)"""
     arrays("""
 own = context_of(d)
 t = spy.Tensor.from_numpy(d, np.arange(24, dtype=np.float32).reshape(2, 3, 4))
@@ -476,7 +476,7 @@ assert t.to_numpy()[0, 0].tolist() == [9] * 4
 
 
 def test_structs(arrays):
-    """T5: numbers seen as vectors and structs, without a copy."""
+    """Arrays of numbers are used as vectors and structs without a copy. (Feature T5.)"""
     arrays("""
 floats(0, 24)[:] = np.arange(24)
 t = spy.Tensor.from_torch(d, Fast((12, 2)), dtype=m.P)
@@ -500,7 +500,7 @@ floats(0, 1)[0] = 5
 
 
 def test_lifetime(arrays):
-    """T1, T3: what is shared lives as long as one side uses it, in any order of release; a recorded call keeps its arrays."""
+    """What is shared lives as long as one side uses it, in any order of release; a recorded call keeps its arrays. (Features T1, T3.)"""
     arrays("""
 class Owner(Packed):
     pass
@@ -555,7 +555,8 @@ raises(spy.Error, "closed", m.add, Fast((8,)), 1.0)
 
 
 def test_many(arrays):
-    """T1: 10,000 calls with new objects, and with more places than are remembered, leave memory as it was; threads may mix them."""
+    """10,000 calls with new objects, at more addresses than the cache of arrays remembers, do not grow the process's memory, and threads may
+    make such calls at the same time. (Feature T1.)"""
     arrays("""
 import resource, threading
 a, b, out = Fast((8,)), Fast((8,), at=64), Fast((8,), at=512)
@@ -595,7 +596,7 @@ assert not errors, errors
 
 
 def test_gradients_are_not_lost(arrays):
-    """T2: an array that requires a gradient is refused wherever it is given, but within torch.no_grad()."""
+    """An array that requires a gradient is refused wherever it is given, but within torch.no_grad(). (Feature T2.)"""
     arrays("""
 class Asked(Fast):
     asked = 0
@@ -642,7 +643,7 @@ KERNELS = """
 
 
 def test_cuda_kernels_are_called(arrays):
-    """U5, V15: [CudaKernel] and [CUDAKernel] functions by keywords, with _thread_count; .bwds; the kernel is compiled and gets the views."""
+    """[CudaKernel] and [CUDAKernel] functions by keywords, with _thread_count; .bwds; the kernel is compiled and gets the views. (Features U5, V15.)"""
     arrays("k = spy.Module.load_from_source(d, 'kernels', " + repr(KERNELS) + ")" + """
 x, y = Fast((5,), at=256), Fast((5,), at=512)
 k.scale(count=5, input=x, output=y, _thread_count=5)
@@ -667,7 +668,7 @@ assert not blocks
 
 
 def test_other_devices(device):
-    """T1: on Vulkan, CUDA arrays go through host memory as before, and tensors have no CUDA interface."""
+    """On Vulkan, CUDA arrays go through host memory as before, and tensors have no CUDA interface. (Feature T1.)"""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("the device is CUDA's")
     t = spy.Tensor.from_numpy(device, np.arange(3, dtype=np.float32))
@@ -715,7 +716,7 @@ def beside(request, torch):
 
 @needs_cuda
 def test_torch_values(torch, beside):
-    """T1, R1: values in and out, shared both ways, without a copy."""
+    """Memory is shared between torch and slangpy in both directions without a copy. (Features T1, R1.)"""
     a, b = torch.rand(1000, device="cuda"), torch.rand(1000, device="cuda")
     out = torch.empty_like(a)
     for _ in range(5):
@@ -751,7 +752,7 @@ def test_torch_values(torch, beside):
 
 @needs_cuda
 def test_torch_views(torch, beside):
-    """T1: non-contiguous ones and slices, in and out."""
+    """Slices and other torch tensors with gaps are inputs and outputs. (Feature T1.)"""
     x = torch.rand(6, 8, 10, device="cuda")
     for view in (x.permute(2, 0, 1), x[1:4], x[:, ::3], x[2, 3, 4], x[..., 1::2], x[:, :1].expand(6, 8, 10), x.t() if x.ndim == 2 else x.mT, x.diagonal(dim1=0, dim2=1)):
         made = beside.add(view, 1.0)  # of no dimensions: a number, as ever
@@ -767,7 +768,7 @@ def test_torch_views(torch, beside):
 
 @needs_cuda
 def test_torch_types(torch, beside):
-    """T1, T5: dtypes; struct and vector views."""
+    """torch tensors of all dtypes are arguments, also as structs and vectors. (Features T1, T5.)"""
     for name in ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64"):
         x = torch.arange(50, device="cuda").to(getattr(torch, name))
         same = beside.same(x)
@@ -786,7 +787,7 @@ def test_torch_types(torch, beside):
 
 @needs_cuda
 def test_torch_out(torch, beside):
-    """T1, T3: to_torch(), from_dlpack and as_tensor see the same memory, whoever is released first."""
+    """to_torch(), from_dlpack and as_tensor see the same memory, whoever is released first. (Features T1, T3.)"""
     t = spy.Tensor.zeros(beside.device, (64, 3), "float")
     x = t.to_torch()
     assert x.is_cuda and x.data_ptr() == t.device_address and x.shape == (64, 3)
@@ -812,7 +813,7 @@ def test_torch_out(torch, beside):
 
 @needs_cuda
 def test_torch_streams(torch, beside):
-    """F6, T1: torch on a side stream, and long work on both sides, without a wait of the host."""
+    """torch on a side stream, and long work on both sides, without a wait of the host. (Features F6, T1.)"""
     side = torch.cuda.Stream()
     n = 1 << 22
     for stream in (side, torch.cuda.default_stream(), side):
@@ -839,7 +840,7 @@ def test_torch_streams(torch, beside):
 
 @needs_cuda
 def test_torch_many(torch, beside):
-    """T1: 10,000 calls, with new tensors, leave memory as it was."""
+    """10,000 calls, with new tensors, leave memory as it was. (Feature T1.)"""
     a = torch.rand(256, device="cuda")
 
     def some(n):
@@ -862,7 +863,7 @@ def test_torch_many(torch, beside):
 
 @needs_cuda
 def test_cupy(beside):
-    """T1: CuPy's arrays, by DLPack."""
+    """CuPy's arrays are arguments by DLPack. (Feature T1.)"""
     cupy = pytest.importorskip("cupy")
     x = cupy.arange(100, dtype=cupy.float32)
     out = cupy.zeros_like(x)
@@ -871,7 +872,7 @@ def test_cupy(beside):
 
 
 def test_torch_cuda_kernels(torch):
-    """U3, U5, V15: kernels as the public documentation calls them, on the GPU: exactly as many threads as asked for."""
+    """Kernels as the public documentation calls them, on the GPU: exactly as many threads as asked for. (Features U3, U5, V15.)"""
     with spy.create_torch_device() as d:
         k = spy.Module.load_from_source(d, "kernels_on_gpu", KERNELS)
         x, y = torch.rand(300, device="cuda"), torch.zeros(300, device="cuda")

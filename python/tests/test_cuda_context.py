@@ -33,7 +33,7 @@ needs_cuda = pytest.mark.skipif(not has_cuda(), reason="no CUDA device")
 
 
 def test_native_handles():
-    """D8: plain values; none of a type that is not known."""
+    """A NativeHandle is a plain value; handles of unknown types are refused. (Feature D8.)"""
     assert (Handle().type, Handle().value, bool(Handle())) == (Type.undefined, 0, False)
     a = Handle(Type.CUcontext, 5)
     assert a == Handle("CUcontext", 5) and a != Handle(Type.CUstream, 5) and a != 5 and len({a, Handle(Type.CUcontext, 5)}) == 1
@@ -48,7 +48,7 @@ def test_native_handles():
     ((Type.CUcontext, "x"), TypeError, "argument 'value': expected an int, got 'x'"), ((Type.CUcontext, 1.0), TypeError, "an int"),
     ((Type.CUcontext, True), TypeError, "an int"), ((Type.CUcontext, -1), ValueError, "64 bits"), ((Type.CUcontext, 1 << 64), ValueError, "64 bits")])
 def test_bad_handles(args, error, words):
-    """D8"""
+    """A NativeHandle refuses bad arguments. (Feature D8.)"""
     with pytest.raises(error, match=words):
         Handle(*args)
 
@@ -65,14 +65,14 @@ CONTEXT, DEVICE = Handle(Type.CUcontext, 16), Handle(Type.CUdevice, 1)
     ([CONTEXT], {"type": spy.DeviceType.vulkan}, ValueError, "need DeviceType.cuda, got <DeviceType.vulkan"),
     ([DEVICE], {"type": spy.DeviceType.cuda, "adapter_luid": [1] + [0] * 15}, ValueError, "the CUdevice is 1, and 'adapter_luid' is that of 0")])
 def test_bad_existing_handles(handles, more, error, words):
-    """D1"""
+    """create_device() says what is wrong with existing_device_handles. (Feature D1.)"""
     with pytest.raises(error, match="create_device: argument 'existing_device_handles': ") as caught:
         spy.create_device(existing_device_handles=handles, **more)
     assert words in str(caught.value)
 
 
 def test_empty_handles():
-    """D1: none, or some that stand for none, ask for nothing."""
+    """existing_device_handles that are empty or undefined are ignored. (Feature D1.)"""
     for handles in ([], None, [Handle(), Handle()]):
         with spy.create_device(spy.DeviceType.vulkan, existing_device_handles=handles) as d:
             assert d.info.type == spy.DeviceType.vulkan and len(d.native_handles) == 3
@@ -80,14 +80,14 @@ def test_empty_handles():
 
 @pytest.mark.skipif(has_cuda(), reason="there is a CUDA device")
 def test_no_driver():
-    """D8, D1: it says what was looked for."""
+    """The error of a missing CUDA driver says what was searched. (Features D8, D1.)"""
     for use in (spy.get_cuda_current_context_native_handles, lambda: spy.create_device(existing_device_handles=[CONTEXT])):
         with pytest.raises(spy.Error, match="(?s)^(get_cuda_current_context_native_handles|create_device): .*libcuda"):
             use()
 
 
 def test_other_devices(device):
-    """D8, K4, E1: clear errors without CUDA; no stream is no stream."""
+    """Clear errors without CUDA; no stream is no stream. (Features D8, K4, E1.)"""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("the device is CUDA's")
     for use, name in ((device.cuda_context_scope, "cuda_context_scope"),):
@@ -110,7 +110,7 @@ def test_other_devices(device):
 
 
 def test_torch_is_needed(monkeypatch):
-    """D7, T4"""
+    """create_torch_device() says that it needs PyTorch, and refuses other types than CUDA and Vulkan. (Features D7, T4.)"""
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match="create_torch_device: this needs PyTorch, which is not installed: pip install torch"):
         spy.create_torch_device()
@@ -213,7 +213,7 @@ def fake(tmp_path_factory):
 
 
 def test_current_handles(fake):
-    """D8: of this thread, and an error where it has none."""
+    """The handles are those of this thread's current context; without one there is an error. (Feature D8.)"""
     fake("""
 none = "get_cuda_current_context_native_handles: this thread has no current CUDA context"
 raises(spy.Error, none, spy.get_cuda_current_context_native_handles)
@@ -235,7 +235,7 @@ assert len(seen) == 1 and seen[0].startswith(none)
 
 
 def test_given_context(fake):
-    """D1, D8: a device in a context that was given, with and without its CUdevice, which is checked; two devices in one process."""
+    """A device in a context that was given, with and without its CUdevice, which is checked; two devices in one process. (Features D1, D8.)"""
     fake("""
 ours, others = new_context(1), new_context(0)
 make_current(ours)
@@ -262,7 +262,7 @@ assert current() == others
 
 
 def test_context_scope(fake):
-    """D8: current inside, as before outside: after errors, nested, twice, in a thread that had none, and when the device is closed inside."""
+    """Current inside, as before outside: after errors, nested, twice, in a thread that had none, and when the device is closed inside. (Feature D8.)"""
     fake("""
 d = spy.create_device(existing_device_handles=[spy.NativeHandle("CUcontext", new_context(1))])
 e = spy.create_device(spy.DeviceType.cuda)
@@ -312,7 +312,8 @@ raises(spy.Error, "closed", lambda: e.native_handles)
 
 
 def test_streams(fake):
-    """F6, K4, E1: calls, dispatches and command buffers reach the stream that they name, the next ones the device's own again."""
+    """Calls, dispatches and command buffers run on the stream that they name; the next ones run on the device's own stream again. (Features
+    F6, K4, E1.)"""
     fake("""
 d = spy.create_device(spy.DeviceType.cuda)
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -349,7 +350,7 @@ raises(TypeError, "handle as int", m.f.cuda_stream, spy.NativeHandle("CUcontext"
 
 
 def test_sync(fake):
-    """D9: which stream waits for which."""
+    """sync_to_cuda() and sync_to_device() make the right stream wait for the other. (Feature D9.)"""
     fake("""
 d = spy.create_device(spy.DeviceType.cuda)
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -372,7 +373,7 @@ assert state.stream == own
 
 
 def test_info(fake):
-    """D5: CUDA's version, not Vulkan's packing of one; the adapter among others of the same name; what it can."""
+    """CUDA's version, not Vulkan's packing of one; the adapter among others of the same name; what it can. (Feature D5.)"""
     fake("""
 for ordinal in (0, 1):
     with spy.create_device(existing_device_handles=[spy.NativeHandle("CUdevice", ordinal)]) as d:
@@ -384,7 +385,7 @@ with spy.create_device(spy.DeviceType.cuda, adapter_luid=spy.enumerate_adapters(
 
 
 def test_kernel_streams(fake, tmp_path):
-    """K4: ComputeKernel.dispatch(cuda_stream=)."""
+    """ComputeKernel.dispatch(cuda_stream=) runs on that stream. (Feature K4.)"""
     (tmp_path / "kernels.slang").write_text('[shader("compute")] [numthreads(32, 1, 1)] void k(uniform RWStructuredBuffer<float> b) { b[0] = 1; }')
     fake("""
 d = spy.create_device(spy.DeviceType.cuda, include_paths=[%r])
@@ -447,7 +448,7 @@ torch = sys.modules["torch"] = Torch()
 
 
 def test_torch_devices(fake):
-    """D7: in torch's context of the device that was asked for; torch's own is left as it was; what cannot be is said."""
+    """In torch's context of the device that was asked for; torch's own is left as it was; what cannot be is said. (Feature D7.)"""
     fake(TORCH + """
 before = new_context(0)
 make_current(before)
@@ -471,7 +472,7 @@ raises(spy.Error, "create_torch_device: torch.cuda.is_available() is False", spy
 
 
 def test_torch_streams(fake):
-    """D7, F6: all work goes to torch's current stream of the thread, whose default one is CUDA's; fn.cuda_stream() goes before it."""
+    """All work goes to torch's current stream of the thread, whose default one is CUDA's; fn.cuda_stream() goes before it. (Features D7, F6.)"""
     fake(TORCH + """
 d = spy.create_torch_device()
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -532,7 +533,8 @@ ADD = "float add(float a, float b) { return a + b; }"
 
 @needs_cuda
 def test_contexts_on_a_gpu():
-    """D1, D8: two devices in one context and one process; a thread of its own; the scope."""
+    """Two devices share one context in a process; another thread uses it; cuda_context_scope() restores the earlier context. (Features D1,
+    D8.)"""
     with spy.create_device(spy.DeviceType.cuda) as a:
         a.set_cuda_context_current()
         handles = spy.get_cuda_current_context_native_handles()
@@ -558,7 +560,7 @@ def test_contexts_on_a_gpu():
 
 @needs_cuda
 def test_torch_on_a_gpu():
-    """D7: torch's context and stream, which stays current; numbers that torch wrote in a stream of its own, without a wait."""
+    """torch's context and stream, which stays current; numbers that torch wrote in a stream of its own, without a wait. (Feature D7.)"""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this torch has no CUDA")

@@ -1,4 +1,4 @@
-"""D1-D6, D8, D10, H1, H3, Y7: devices, what they are, their life, the current device; import costs."""
+"""Devices, what they are, their life, the current device; import costs. (Features D1-D6, D8, D10, H1, H3, Y7.)"""
 import gc
 import os
 import subprocess
@@ -18,7 +18,7 @@ ADD = "float add(float a, float b) { return a + b; }"
 
 @pytest.fixture
 def own():
-    """A device that a test may close."""
+    """A new device, which the test may close."""
     d = spy.create_device()
     yield d
     d.close()
@@ -27,7 +27,7 @@ def own():
 # >>making
 
 def test_create_device_keywords():
-    """D1: all keywords at their defaults, positional ones in SlangPy's order."""
+    """All keywords at their defaults, positional ones in SlangPy's order. (Feature D1.)"""
     d = spy.create_device(spy.DeviceType.vulkan, False, None, ["/tmp"], False, False, True, False, None, None)
     assert d.desc.type == spy.DeviceType.vulkan
     assert d.desc.include_paths == ["/tmp", spy.SHADER_PATH]  # create_device adds the package's folder, as SlangPy does
@@ -37,14 +37,14 @@ def test_create_device_keywords():
 
 @pytest.mark.parametrize("given", [spy.DeviceType.automatic, spy.DeviceType.vulkan, "vulkan", "automatic"])
 def test_types(given):
-    """D4"""
+    """Each spelling of the Vulkan type gives a Vulkan device. (Feature D4.)"""
     with spy.create_device(given) as d:
         assert d.info.type == spy.DeviceType.vulkan
 
 
 @pytest.mark.parametrize("name", ["d3d12", "metal", "wgpu", "cpu"])
 def test_types_that_are_not_built(name):
-    """D4: errors that name the type."""
+    """Types of devices that are not built in raise an error that names the type. (Feature D4.)"""
     with pytest.raises(spy.Error, match="DeviceType." + name):
         spy.create_device(spy.DeviceType[name])
 
@@ -57,7 +57,7 @@ def has_cuda():
 
 
 def test_cuda():
-    """D4: a device where there is a driver; else an error that says what was looked for. Never another backend's."""
+    """A device where there is a driver; else an error that says what was looked for. Never another backend's. (Feature D4.)"""
     if not has_cuda():
         with pytest.raises(spy.Error, match="libcuda"):
             spy.create_device(spy.DeviceType.cuda)
@@ -71,7 +71,7 @@ ADD = "float add(float a, float b) { return a + b; }"
 
 @pytest.mark.skipif(not has_cuda(), reason="no CUDA device")
 def test_cuda_stream():
-    """F6: CUDA's default stream, and the thread's own, as int and as an object that has one."""
+    """CUDA's default stream, and the thread's own, as int and as an object that has one. (Feature F6.)"""
     with spy.create_device(spy.DeviceType.cuda) as d:
         add = spy.Module.load_from_source(d, "streams", ADD).add
         for stream in (0, 2, type("Stream", (), {"cuda_stream": 1})()):
@@ -81,7 +81,7 @@ def test_cuda_stream():
 
 
 def test_cuda_stream_needs_cuda(device, load):
-    """F6: refused where there are no streams, and what is none."""
+    """Refused where there are no streams, and what is none. (Feature F6.)"""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("the device is CUDA's")
     add = load(ADD).add
@@ -94,19 +94,19 @@ def test_cuda_stream_needs_cuda(device, load):
 
 @pytest.mark.parametrize("bad", [3.5, object(), "vulcan"])
 def test_bad_type(bad):
-    """D4"""
+    """create_device() refuses a type that is no DeviceType. (Feature D4.)"""
     with pytest.raises(TypeError, match="expected a DeviceType"):
         spy.create_device(bad)
 
 
 def test_unknown_keyword():
-    """D1"""
+    """create_device() refuses an unknown keyword by its name. (Feature D1.)"""
     with pytest.raises(TypeError, match="No parameter named 'enable_magic'"):
         spy.create_device(enable_magic=True)
 
 
 def test_override(monkeypatch):
-    """D1: the environment names the type; a wrong name is an error that lists the right ones."""
+    """The environment names the type; a wrong name is an error that lists the right ones. (Feature D1.)"""
     monkeypatch.setenv("SLANGPY_DEVICE_TYPE_OVERRIDE", "vulkan")
     with spy.create_device(spy.DeviceType.cuda) as d:
         assert d.info.type == spy.DeviceType.vulkan
@@ -116,14 +116,14 @@ def test_override(monkeypatch):
 
 
 def test_init_device():
-    """D2"""
+    """init_device() without arguments gives an open device. (Feature D2.)"""
     d = spy.init_device()
     assert isinstance(d, spy.Device) and not d.is_closed
     d.close()
 
 
 def test_device_from_desc():
-    """D3: one value for all keywords; `import slangpy` works in its modules."""
+    """One value for all keywords; `import slangpy` works in its modules. (Feature D3.)"""
     desc = spy.DeviceDesc(type=spy.DeviceType.vulkan, label="mine", enable_compilation_reports=True)
     with spy.Device(desc) as d:
         assert d.desc.label == "mine" and d.enable_compilation_reports
@@ -136,14 +136,14 @@ def test_device_from_desc():
 
 
 def test_missing_library():
-    """D1: the first module says that the compiler is not there."""
+    """The first module says that the compiler is not there. (Feature D1.)"""
     with spy.create_device(slang_library="/nowhere/libslang.so") as d:
         with pytest.raises(spy.Error, match="/nowhere/libslang.so"):
             spy.Module.load_from_source(d, "m", ADD)
 
 
 def test_include_paths(tmp_path):
-    """D1, M8: `import` finds modules in the device's paths, given as str or Path, or in compiler_options."""
+    """`import` finds modules in the device's paths, given as str or Path, or in compiler_options. (Features D1, M8.)"""
     (tmp_path / "part.slang").write_text("module part;\npublic int three() { return 3; }\n")
     source = "import part;\nint f() { return three() + 1; }"
     for how in ({"include_paths": [str(tmp_path)]}, {"include_paths": [tmp_path]},
@@ -156,7 +156,7 @@ def test_include_paths(tmp_path):
 
 
 def test_compiler_options_of_the_device():
-    """M8: defines of the device reach modules that have no options; a module's own replace them."""
+    """Defines of the device reach modules that have no options; a module's own replace them. (Feature M8.)"""
     source = "int f() { return N; }"
     with spy.create_device(compiler_options={"defines": {"N": "5"}}) as d:
         assert spy.Module.load_from_source(d, "a", source).f() == 5
@@ -166,7 +166,7 @@ def test_compiler_options_of_the_device():
 @pytest.mark.parametrize("options, word", [({"matrix_layout": spy.SlangMatrixLayout.column_major}, "matrix_layout"),
                                            ({"optimisation": 1}, "No parameter named 'optimisation'")])
 def test_compiler_options_refused(options, word):
-    """M8: what would change results and cannot be had is an error."""
+    """What would change results and cannot be had is an error. (Feature M8.)"""
     with pytest.raises((spy.Error, TypeError), match=word):
         spy.create_device(compiler_options=options)
     with spy.create_device() as d, pytest.raises((spy.Error, TypeError), match=word):
@@ -174,7 +174,7 @@ def test_compiler_options_refused(options, word):
 
 
 def test_compiler_options_without_effect():
-    """M8: they are told of, once."""
+    """Compiler options without an effect are reported once. (Feature M8.)"""
     seen = []
     output = spy.Logger.get().add_output(type("Seen", (), {"write": lambda self, level, name, msg: seen.append((level, msg))})())
     try:
@@ -189,7 +189,7 @@ def test_compiler_options_without_effect():
 # >>what it is
 
 def test_adapters(device):
-    """D5: adapters have names; the first one's luid makes a device of that name."""
+    """Adapters have names; the first one's luid makes a device of that name. (Feature D5.)"""
     adapters = spy.Device.enumerate_adapters(spy.DeviceType.vulkan)
     assert adapters and all(isinstance(a, spy.AdapterInfo) and a.name for a in adapters)
     assert len({tuple(a.luid) for a in adapters}) == len(adapters)
@@ -203,7 +203,7 @@ def test_adapters(device):
 
 
 def test_no_such_adapter():
-    """D5"""
+    """An adapter that does not exist is an error, by LUID and by name. (Feature D5.)"""
     with pytest.raises(spy.Error):
         spy.create_device(adapter_luid=[99] + [0] * 15)
     with pytest.raises(spy.Error, match="no such thing"):
@@ -211,7 +211,7 @@ def test_no_such_adapter():
 
 
 def test_info(device):
-    """D5"""
+    """Device.info has the adapter's name, timestamp frequency and limits. (Feature D5.)"""
     info = device.info
     assert info.api_name == "Vulkan" and info.adapter_name and info.timestamp_frequency == 10**9
     assert info.limits.max_compute_threads_per_group >= 128
@@ -226,7 +226,7 @@ def test_info(device):
     (spy.Feature.int16, "int16_t f(int16_t x) { return x + int16_t(1); }"),
 ])
 def test_features_hold(device, load, feature, source):
-    """D5: a kernel that needs a feature runs exactly where the device has it."""
+    """A kernel that needs a feature runs exactly where the device has it. (Feature D5.)"""
     if device.has_feature(feature):
         assert load(source).f(2) == 3
     else:
@@ -235,7 +235,7 @@ def test_features_hold(device, load, feature, source):
 
 
 def test_features(device):
-    """D5: names do as well; a device is hardware or software; what is not a feature is an error."""
+    """Names do as well; a device is hardware or software; what is not a feature is an error. (Feature D5.)"""
     assert device.has_feature("half") == (spy.Feature.half in device.features)
     assert device.has_feature(spy.Feature.hardware_device) != device.has_feature("software_device")
     assert not device.has_feature(spy.Feature.ray_tracing)
@@ -245,13 +245,13 @@ def test_features(device):
 
 
 def test_capabilities(device):
-    """D5"""
+    """A device lists Slang's capabilities and its shader model. (Feature D5.)"""
     assert "spirv_1_5" in device.capabilities
     assert device.supported_shader_model >= spy.ShaderModel.sm_6_0
 
 
 def test_stats(device):
-    """H1, H3: the second call of a kind is a hit."""
+    """The second call of a kind is a hit. (Features H1, H3.)"""
     m = spy.Module.load_from_source(device, "stats", "int twice(int x) { return 2 * x; }")
     before = device.shader_cache_stats
     for i in range(5):
@@ -264,7 +264,7 @@ def test_stats(device):
 
 
 def test_cache_is_bounded():
-    """H1: max_plans kinds of calls are kept."""
+    """max_plans kinds of calls are kept. (Feature H1.)"""
     with spy.create_device(max_plans=2) as d:
         m = spy.Module.load_from_source(d, "m", ADD)
         for k in range(1, 6):
@@ -274,7 +274,7 @@ def test_cache_is_bounded():
 
 
 def test_repr(device):
-    """W9: displays ask nothing of the GPU."""
+    """repr() and the displays of notebooks need no work of the GPU. (Feature W9.)"""
     assert "vulkan" in repr(device)
     assert device.info.adapter_name.split("(")[0] in device._repr_html_()
 
@@ -282,7 +282,7 @@ def test_repr(device):
 # >>life
 
 def test_close():
-    """D6: callbacks run once, in order, before it is closed; all use afterwards is an error, closing again is none."""
+    """Callbacks run once, in order, before it is closed; all use afterwards is an error, closing again is none. (Feature D6.)"""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "m", ADD)
     t = spy.Tensor.zeros(d, (4,))
@@ -304,7 +304,7 @@ def test_close():
 
 
 def test_close_callback_that_fails():
-    """D6: the device closes, and then its error arrives. Several: test_hostile.py."""
+    """The device closes, and then its error arrives. Several: test_hostile.py. (Feature D6.)"""
     d = spy.create_device()
     d.register_device_close_callback(lambda x: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -313,7 +313,7 @@ def test_close_callback_that_fails():
 
 
 def test_context_manager():
-    """D6: `with` makes the device current, and does not close it: SlangPy's blocks nest, and its scripts use the device afterwards."""
+    """`with` makes the device current, and does not close it: SlangPy's blocks nest, and its scripts use the device afterwards. (Feature D6.)"""
     d = spy.create_device()
     other = spy.create_device()
     with pytest.raises(KeyError):
@@ -330,7 +330,7 @@ def test_context_manager():
 
 
 def test_devices_are_collected():
-    """D6: a device that nothing holds goes, with reports and callbacks that hold nothing of it."""
+    """A device that nothing holds goes, with reports and callbacks that hold nothing of it. (Feature D6.)"""
     d = spy.create_device(enable_compilation_reports=True)
     spy.Module.load_from_source(d, "m", ADD).add(1, 2)
     r = weakref.ref(d)
@@ -340,7 +340,7 @@ def test_devices_are_collected():
 
 
 def test_wait_and_submit_ids(own):
-    """D6"""
+    """flush() returns growing numbers, which wait_for_submit() and is_submit_finished() take. (Feature D6.)"""
     m = spy.Module.load_from_source(own, "m", ADD)
     out = spy.Tensor.zeros(own, (1000,))
     ids = []
@@ -359,7 +359,7 @@ def test_wait_and_submit_ids(own):
 
 
 def test_two_devices():
-    """D6: objects of one are refused by the other."""
+    """A device refuses the objects of another device. (Feature D6.)"""
     with spy.create_device() as a, spy.create_device() as b:
         m = spy.Module.load_from_source(a, "m", ADD)
         with pytest.raises(ValueError, match="another device"):
@@ -369,7 +369,7 @@ def test_two_devices():
 
 
 def test_threads():
-    """D6: four threads use one device at once."""
+    """Four threads use one device at once. (Feature D6.)"""
     with spy.create_device() as d:
         m = spy.Module.load_from_source(d, "m", ADD)
         wrong = []
@@ -390,7 +390,7 @@ def test_threads():
 # >>the current device
 
 def test_current_device(own):
-    """D10: a device is current from its creation on, as in SlangPy; the stack of current devices is the thread's."""
+    """A device is current from its creation on, as in SlangPy; the stack of current devices is the thread's. (Feature D10.)"""
     def elsewhere():
         for use in (lambda: spy.create_buffer(size=4), spy.pop_current_device, spy.current_device):
             try:
@@ -432,20 +432,20 @@ def test_current_device(own):
     ("CommandQueueType", "graphics"), ("Format", "undefined r32_float rgba32_float r32_uint rgba16_float r8_uint"),
 ])
 def test_enums(name, members):
-    """D4, M8: the members that scripts use."""
+    """The enums have the members that scripts use. (Features D4, M8.)"""
     kind = getattr(spy, name)
     for member in members.split():
         assert getattr(kind, member).name == member
 
 
 def test_usage_flags_combine():
-    """B1"""
+    """Flags of BufferUsage are combined by | and tested by `in`. (Feature B1.)"""
     u = spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access
     assert spy.BufferUsage.shader_resource in u and spy.BufferUsage.copy_source not in u
 
 
 def test_descriptions():
-    """M8: keywords, equality, no unknown names, lists of their own."""
+    """Keywords, equality, no unknown names, lists of their own. (Feature M8.)"""
     a, b = spy.SlangCompilerOptions({"defines": {"A": "1"}}), spy.SlangCompilerOptions(defines={"A": "1"})
     assert a == b and a != spy.SlangCompilerOptions()
     spy.SlangCompilerOptions().include_paths.append("x")
@@ -462,14 +462,14 @@ def python(code, *flags, **more):
 
 
 def test_import_is_lean():
-    """Y7: numpy, torch and other large modules are not imported."""
+    """numpy, torch and other large modules are not imported. (Feature Y7.)"""
     out = python("import sys; before = set(sys.modules); import slangpy; print([m for m in ('numpy', 'torch', 'json', 'inspect', 'dataclasses', "
                  "'typing', 'tempfile', 'subprocess', 'logging', 'ctypes', 'html') if m in sys.modules and m not in before])").stdout
     assert out.strip() == "[]"  # what Python's own start imports (site, .pth files) is not ours
 
 
 def test_import_time(tmp_path):
-    """Y7: at most 100 ms of processor time, of this package and of what it imports; the best of three, with modules that are compiled."""
+    """At most 100 ms of processor time, of this package and of what it imports; the best of three, with modules that are compiled. (Feature Y7.)"""
     code = "import time\nstart = time.process_time()\nimport slangpy\nprint(time.process_time() - start)"
     limit = 0.1 if not SANITIZED else 1
     env = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
@@ -477,8 +477,8 @@ def test_import_time(tmp_path):
 
 
 def test_extension_is_small():
-    """Y7: the extension, unpacked, is below 2 MB (1.27 before textures, 1.36 before rasters, 1.8 with fusion, packs and networks);
-    tests/run weighs the wheel."""
+    """The extension, unpacked, is below 2 MB (1.27 before textures, 1.36 before rasters, 1.8 with fusion, packs and networks);
+    tests/run weighs the wheel. (Feature Y7.)"""
     if SANITIZED:
         pytest.skip("built with a sanitizer")
     folder = os.path.dirname(spy.__file__)
@@ -487,7 +487,7 @@ def test_extension_is_small():
 
 
 def test_use_after_fork():
-    """D6: the child of a fork is told to make a device of its own."""
+    """The child of a fork is told to make a device of its own. (Feature D6.)"""
     code = ("import os, sys, slangpy as spy\nd = spy.create_device()\npid = os.fork()\n"
             "if pid == 0:\n    try:\n        d.wait()\n    except spy.Error as e:\n        print(e, flush=True)\n    os._exit(0)\n"
             "os.waitpid(pid, 0)\nd.close()")

@@ -57,7 +57,7 @@ def tensor(device, array, grad=True):
 
 
 class Scene:
-    """Random triangles at different depths, with perspective; a light, a tint, a texture and a camera."""
+    """A scene of random triangles at different depths, seen with perspective, with a light, a tint, a texture and a camera."""
 
     def __init__(self, device, m, seed):
         self.device, self.m, rng = device, m, np.random.default_rng(seed)
@@ -122,7 +122,7 @@ GROUPS = {("position",): 5e-3, ("camera",): 3e-3, ("color", "gain"): 5e-3, ("uv"
 
 
 def test_random_scenes_against_central_differences(device, m):
-    """Attributes, uniforms of both functions, textures and positions."""
+    """Gradients of attributes, of uniforms of both functions, of textures and of positions equal central differences."""
     worst = dict.fromkeys(GROUPS, 0.0)
     tested = 0
     for seed in range(SCENES):
@@ -188,7 +188,7 @@ def smooth_weights(size):
 
 
 def average(device, m, position, color, weights, indices=None, depth=False, by=(0, 0)):
-    """The sum of weights over a picture whose pixels are averages."""
+    """Returns the sum of weights over a picture whose pixels are averages."""
     target = make_target(device, SIZE * TIMES, SIZE * TIMES)
     buffer = device.create_texture(format=spy.Format.d32_float, width=SIZE * TIMES, height=SIZE * TIMES, usage=spy.TextureUsage.depth_stencil) if depth else None
     m.draw("vertex_main", "fragment_main", vertices={"position": position, "color": color}, indices=indices, target=target, clear=BACK,
@@ -321,7 +321,7 @@ def number(device, value):
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int32])
 def test_indices(device, more, dtype):
-    """Of 16 and 32 bits; the corners' shares of a pixel sum to 1."""
+    """Indices have 16 or 32 bits, and the corners' shares of each pixel sum to 1."""
     weight, gain = tensor(device, [1, 2, 3, 4]), number(device, 2)
     more.draw.bwds("vertex_struct", "fragment_main", vertices={"position": tensor(device, SQUARE), "weight": weight},
                    indices=spy.Tensor.from_numpy(device, HALVES.astype(dtype)), target=ones(device), gain=gain)
@@ -332,7 +332,7 @@ def test_indices(device, more, dtype):
 
 
 def test_attributes_in_a_grid(device, more):
-    """A tensor of more dimensions has its elements in their order."""
+    """An attribute tensor of more dimensions gives its elements in row-major order."""
     weight, position = tensor(device, [[1, 2], [3, 4]]), tensor(device, SQUARE.reshape(2, 2, 2))
     more.draw.bwds("vertex_struct", "fragment_main", vertices={"position": position, "weight": weight}, indices=HALVES, target=ones(device), gain=2.0)
     line = tensor(device, [1, 2, 3, 4])
@@ -356,7 +356,8 @@ def test_structs_and_strips(device, more):
 
 
 def test_fields_without_derivative(device, more):
-    """They are constants; a struct's own gradient, which lacks them, is refused."""
+    """Fields without a derivative, such as integers, are constants. A Differential that lacks such fields is refused as the gradient of a
+    whole struct."""
     weight = tensor(device, [1, 2, 3, 4])
     more.draw.bwds("vertex_mixed", "fragment_main", vertices={"uv": np.full((4, 2), 3.0), "position": SQUARE, "weight": weight}, indices=HALVES,
                    target=ones(device), gain=2.0)
@@ -367,7 +368,7 @@ def test_fields_without_derivative(device, more):
 
 
 def test_instances(device, more):
-    """Attributes of instances get the sum over their vertices."""
+    """The gradient of an instance's attribute is the sum over its vertices."""
     weight, offset = tensor(device, [1, 2, 3, 4]), tensor(device, [[0, 0], [0, 0]])
     more.draw.bwds("vertex_instance", "fragment_main", vertices={"position": SQUARE / 2, "weight": weight}, per_instance={"offset": offset}, instances=2,
                    indices=HALVES, target=ones(device), depth=None, gain=2.0)
@@ -383,7 +384,7 @@ def test_vertices_that_are_made(device, more):
 
 
 def test_integers_are_flat(device, more):
-    """They come from the first corner of the triangle."""
+    """Integer attributes come from the first corner of the triangle."""
     gain = number(device, 1)
     more.draw.bwds("vertex_tagged", "fragment_tagged", vertices={"position": SQUARE, "weight": np.ones(4), "tag": np.array([5, 7, 11, 13], np.int32)},
                    indices=HALVES, target=ones(device), gain=gain)
@@ -482,7 +483,7 @@ def test_the_same_bits_in_each_run(device, more):
 
 
 def test_reload(device, more):
-    """New code of the functions has new gradients."""
+    """After a reload the gradients are those of the new code."""
     text = MORE.replace("return float4(gain * v.weight, v.weight, 0, 1);", "return float4(gain * gain, v.weight, 0, 1);", 1)
     quad = {"vertices": {"position": SQUARE, "weight": np.ones(4)}, "indices": HALVES}
     module = spy.Module.load_from_source(device, "test_draw_gradients_reload", MORE)
@@ -509,7 +510,7 @@ def test_explain(device, more):
 # >>bad input
 
 def test_refusals(device, more):
-    """Each says what has no gradients, and what is expected."""
+    """Each error says what has no gradients and what was expected."""
     quad = {"vertices": {"position": SQUARE, "weight": np.ones(4)}, "indices": HALVES}
     moved = {"vertices": {"position": tensor(device, SQUARE), "weight": np.ones(4)}, "indices": HALVES}
     bare = device.create_texture(format=spy.Format.rgba32_float, width=8, height=8, usage=spy.TextureUsage.render_target)

@@ -1,4 +1,4 @@
-"""E1-E3, F2: command encoders, command buffers, fences, query pools."""
+"""Command encoders, command buffers, fences, query pools. (Features E1-E3, F2.)"""
 import gc
 import sys
 import weakref
@@ -34,7 +34,7 @@ def values(buffer, dtype=np.uint32):
 
 @pytest.mark.parametrize("dst_offset, src_offset, size", [(0, 0, 32), (0, 0, 0), (4, 8, 12), (1, 2, 5), (31, 0, 1), (0, 31, 1), (16, 16, 16)])
 def test_copy_buffer(device, dst_offset, src_offset, size):
-    """E1: any bytes, against numpy; nothing happens before the submission, and it happens at each one."""
+    """copy_buffer() copies any range, at each submission and not before. (Feature E1.)"""
     a, b = np.random.default_rng(size).integers(0, 256, (2, 32)).astype(np.uint8)
     src, dst = device.create_buffer(data=a), device.create_buffer(data=b)
     e = device.create_command_encoder()
@@ -53,7 +53,7 @@ def test_copy_buffer(device, dst_offset, src_offset, size):
 @pytest.mark.parametrize("args, words", [((0, 0, 33), "33 bytes from offset 0"), ((30, 0, 4), "4 bytes from offset 30"),
                                          ((0, -1, 4), "from offset -1"), ((0, 40, 0), "from offset 40"), ((0, 0, -5), "-5 bytes")])
 def test_copy_beyond(device, args, words):
-    """E1: offsets and sizes are checked, and the encoder stays usable."""
+    """Offsets and sizes are checked, and the encoder stays usable. (Feature E1.)"""
     b = device.create_buffer(data=numbers(8))
     c = device.create_buffer(data=numbers(8))
     e = device.create_command_encoder()
@@ -64,7 +64,7 @@ def test_copy_beyond(device, args, words):
 
 
 def test_copy_onto_itself(device):
-    """E1: overlapping ranges of one buffer are refused, others copied."""
+    """Overlapping ranges of one buffer are refused, others copied. (Feature E1.)"""
     b = device.create_buffer(data=numbers(8))
     e = device.create_command_encoder()
     with pytest.raises(spy.Error):
@@ -75,7 +75,7 @@ def test_copy_onto_itself(device):
 
 
 def test_copy_bad_types(device):
-    """E1"""
+    """copy_buffer() raises TypeError for an array in place of a buffer, and for missing arguments. (Feature E1.)"""
     e = device.create_command_encoder()
     with pytest.raises(TypeError):
         e.copy_buffer(np.zeros(4), 0, device.create_buffer(size=4), 0, 4)
@@ -85,7 +85,7 @@ def test_copy_bad_types(device):
 
 @pytest.mark.parametrize("how, first, last", [({}, 0, 8), ({"offset": 8}, 2, 8), ({"offset": 8, "size": 8}, 2, 4), ({"size": 0}, 0, 0)])
 def test_clear_buffer(device, how, first, last):
-    """E1"""
+    """clear_buffer() clears the given range and nothing else. (Feature E1.)"""
     b = device.create_buffer(data=numbers(8, 1))
     e = device.create_command_encoder()
     e.clear_buffer(b, **how)
@@ -96,7 +96,7 @@ def test_clear_buffer(device, how, first, last):
 
 
 def test_clear_odd_bytes(device):
-    """E1: ranges that no word holds."""
+    """clear_buffer() clears ranges that do not begin or end at a word. (Feature E1.)"""
     b = device.create_buffer(data=np.full(11, 7, np.uint8))
     e = device.create_command_encoder()
     e.clear_buffer(b, 3, 5)
@@ -105,7 +105,7 @@ def test_clear_odd_bytes(device):
 
 
 def test_upload(device):
-    """E1: data is taken when it is recorded."""
+    """Data for an upload is copied when it is recorded. (Feature E1.)"""
     b = device.create_buffer(data=numbers(8))
     data = np.array([70, 80], np.uint32)
     e = device.create_command_encoder()
@@ -121,7 +121,7 @@ def test_upload(device):
 
 
 def test_tensors_too(device):
-    """E1: tensors of any type are buffers for encoders; strided views are refused."""
+    """Tensors of any type are buffers for encoders; strided views are refused. (Feature E1.)"""
     t = spy.Tensor.from_numpy(device, np.arange(6, dtype=np.float32).reshape(2, 3))
     u = spy.Tensor.zeros(device, (2, 3))
     b = device.create_buffer(size=12)
@@ -142,7 +142,7 @@ def test_tensors_too(device):
 # >>calls
 
 def test_append_to(device, m):
-    """F2: a recorded call reads its tensors when it runs; three spellings."""
+    """A recorded call reads its tensors when it runs; three spellings. (Feature F2.)"""
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32))
     out = spy.Tensor.zeros(device, (3,))
     e = device.create_command_encoder()
@@ -203,7 +203,7 @@ def test_set(device, m):
 
 
 def test_append_makes_results(device, m):
-    """F2, R2: `_result='tensor'` gives the tensor that each submission fills; values cannot be had."""
+    """`_result='tensor'` gives the tensor that each submission fills; values cannot be had. (Features F2, R2.)"""
     x = spy.Tensor.from_numpy(device, np.array([1, 2], np.float32))
     e = device.create_command_encoder()
     out = m.add.append_to(e, x, 1.0, _result="tensor")
@@ -215,7 +215,7 @@ def test_append_makes_results(device, m):
 
 
 def test_dispatch(device, m):
-    """K1: command_encoder= records."""
+    """dispatch(command_encoder=) records the dispatch. (Feature K1.)"""
     b, c = device.create_buffer(size=32), device.create_buffer(data=np.zeros(8, np.uint32))
     e = device.create_command_encoder()
     m.fill.dispatch(8, b=b, v=4.0, command_encoder=e)
@@ -228,7 +228,7 @@ def test_dispatch(device, m):
 
 
 def test_order(device, m):
-    """E1: operations keep their order, with and without barriers, and between command buffers."""
+    """Operations keep their order, with and without barriers, and between command buffers. (Feature E1.)"""
     b = device.create_buffer(data=numbers(4))
     c = device.create_buffer(size=16)
     first, second = device.create_command_encoder(), device.create_command_encoder()
@@ -242,7 +242,7 @@ def test_order(device, m):
 
 
 def test_clear_in_encoder(device):
-    """B9: Tensor.clear(encoder) records."""
+    """Tensor.clear(encoder) records. (Feature B9.)"""
     t = spy.Tensor.from_numpy(device, np.ones(4, np.float32))
     e = device.create_command_encoder()
     t.clear(e)
@@ -252,7 +252,7 @@ def test_clear_in_encoder(device):
 
 
 def test_memory_is_kept(device, m):
-    """E1: command buffers keep what they use; encoders are collected."""
+    """Command buffers keep what they use; encoders are collected. (Feature E1.)"""
     b = device.create_buffer(size=16)
     e = device.create_command_encoder()
     e.copy_buffer(b, 0, device.create_buffer(data=numbers(4, 5)), 0, 16)
@@ -267,7 +267,7 @@ def test_memory_is_kept(device, m):
 # >>states
 
 def test_finished_encoder(device, m):
-    """E3: every use of a finished encoder is one clear error."""
+    """Every use of a finished encoder is one clear error. (Feature E3.)"""
     b = device.create_buffer(size=16)
     e = device.create_command_encoder()
     assert not e.is_finished and "finished" not in repr(e)
@@ -284,7 +284,7 @@ def test_finished_encoder(device, m):
 
 
 def test_wrong_objects(device, m):
-    """E1: what is no encoder or no command buffer is named."""
+    """The error for an argument that is no encoder or command buffer names it. (Feature E1.)"""
     e = device.create_command_encoder()
     with pytest.raises(TypeError, match="expected a CommandEncoder, got <class 'int'>"):
         m.add.append_to(3, 1, 2)
@@ -302,7 +302,7 @@ def test_wrong_objects(device, m):
 
 
 def test_groups(device):
-    """E1: debug groups nest; all must be popped."""
+    """Debug groups nest; all must be popped. (Feature E1.)"""
     e = device.create_command_encoder(label="frame")
     e.push_debug_group("outer", spy.float3(1, 0, 0))
     e.insert_debug_marker("here")
@@ -315,7 +315,7 @@ def test_groups(device):
 
 
 def test_recording_callback(device, m):
-    """E3: on_record sees each operation; its errors are told, not raised."""
+    """on_record sees each operation; its errors are told, not raised. (Feature E3.)"""
     seen = []
     e = device.create_command_encoder(on_record=lambda kind, index, name: seen.append((kind, index, name)))
     b = device.create_buffer(size=16)
@@ -338,7 +338,7 @@ def test_recording_callback(device, m):
 
 
 def test_encoders_are_collected(device):
-    """E3: an encoder and its callback that refer to each other go."""
+    """An encoder and its callback that refer to each other are collected. (Feature E3.)"""
     e = device.create_command_encoder()
     keep = []
     e = device.create_command_encoder(on_record=lambda *a: keep.append(a))
@@ -352,7 +352,7 @@ def test_encoders_are_collected(device):
 # >>fences
 
 def test_fence(device, m):
-    """E2: submissions set it when they have finished; it only grows."""
+    """Submissions set it when they have finished; it only grows. (Feature E2.)"""
     f = device.create_fence(initial_value=2)
     assert f.current_value == f.signaled_value == 2
     e = device.create_command_encoder()
@@ -370,7 +370,7 @@ def test_fence(device, m):
 
 
 def test_fence_errors(device, m):
-    """E2: waits that would never end, values that do not grow, wrong lists."""
+    """Waits that would never end, values that do not grow, wrong lists. (Feature E2.)"""
     f = device.create_fence()
     e = device.create_command_encoder()
     commands = e.finish()
@@ -398,7 +398,7 @@ def test_fence_errors(device, m):
 # >>times
 
 def test_timestamps(device, m):
-    """E2: GPU times in order, near the host's clock by the calibration; those of each submission anew."""
+    """GPU times in order, near the host's clock by the calibration; those of each submission anew. (Feature E2.)"""
     pool = device.create_query_pool(spy.QueryType.timestamp, 4)
     x = spy.Tensor.zeros(device, (1 << 16,))
     e = device.create_command_encoder()
@@ -430,7 +430,7 @@ def test_timestamps(device, m):
     (lambda d, p, e: p.get_results(1, 2), IndexError), (lambda d, p, e: p.get_result("x"), TypeError),
     (lambda d, p, e: d.create_query_pool(count=0), ValueError), (lambda d, p, e: d.create_query_pool(99, 1), ValueError)])
 def test_query_errors(device, use, error):
-    """E2"""
+    """Wrong uses of query pools raise errors and record nothing. (Feature E2.)"""
     pool, e = device.create_query_pool(count=2), device.create_command_encoder()
     with pytest.raises(error):
         use(device, pool, e)

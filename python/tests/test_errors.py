@@ -48,34 +48,34 @@ def fails(kind, match, call, *args, **kwargs):
 
 
 def test_too_many_arguments(m):
-    """C14: 'Too many arguments: expected 1, got 2'."""
+    """Too many arguments raise 'Too many arguments: expected 1, got 2'. (Feature C14.)"""
     text = fails(ValueError, "Too many arguments: expected 1, got 2", m.one, 1, 2)
     assert text.startswith("one: ") and "int one(int x)" in text
 
 
 def test_no_parameter_named(m):
-    """C14: 'No parameter named'."""
+    """An unknown name raises 'No parameter named'. (Feature C14.)"""
     fails(spy.Error, "No parameter named 'z'", m.one, z=1)
 
 
 def test_not_specified(m):
-    """C14: "Parameter 'a' not specified"."""
+    """A missing argument raises "Parameter 'a' not specified". (Feature C14.)"""
     fails(spy.Error, "Parameter 'b' not specified", m.add, 1)
     fails(spy.Error, "Parameter 'a' not specified", m.add, b=1)
 
 
 def test_specified_multiple_times(m):
-    """C14: positional and named at once."""
+    """An argument that is given by position and by name is an error. (Feature C14.)"""
     fails(ValueError, "Parameter 'a' specified multiple times", m.add, 1, a=1)
 
 
 def test_more_arguments_than_any_call_has(m):
-    """C14: an absurd number of arguments."""
+    """More arguments than any call can have are an error. (Feature C14.)"""
     fails((TypeError, ValueError), "Too many arguments", m.one, *range(100))
 
 
 def test_map_names(m):
-    """V6: map() of a parameter that is not there."""
+    """map() of a parameter that does not exist is an error. (Feature V6.)"""
     fails(ValueError, "add.map: No parameter named 'z'", m.add.map, z=(0,))
 
 
@@ -83,7 +83,7 @@ def test_map_names(m):
 
 
 def test_missing_names(m):
-    """M3: 'has no function or type named', with what is near."""
+    """'has no function or type named', with what is near. (Feature M3.)"""
     text = fails(AttributeError, "has no function or type named 'ad'", getattr, m, "ad")
     assert "add" in text
     fails(KeyError, "has no function or type named 'nothing<3>'", m.__getitem__, "nothing<3>")
@@ -95,45 +95,45 @@ def test_missing_names(m):
 
 @pytest.mark.parametrize("value", [None, "text", object(), 1j, float, np.float32, {1, 2}, lambda: 0, spy, type, ..., [None], ["a"], [1, [2]], [[1, 2], [3]]])
 def test_unsupported_types(m, value):
-    """C1: 'Unsupported type' names function, argument and type."""
+    """'Unsupported type' names function, argument and type. (Feature C1.)"""
     fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, value)
     fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, x=value)
 
 
 def test_unsupported_types_in_dicts(m):
-    """C5: the field is named."""
+    """The error for a field of an unsupported type names the field. (Feature C5.)"""
     fails(TypeError, "pair: argument 'p': field 'b': Unsupported type", m.pair, p={"a": 1, "b": "x"})
     fails(TypeError, "expected field names", m.pair, {1: 2})
 
 
 @pytest.mark.parametrize("dtype", ["O", "c16", "U3", "M8[s]"])
 def test_arrays_of_other_things(m, dtype):
-    """C3: object arrays and their like are refused by name."""
+    """Object arrays and their like are refused by name. (Feature C3.)"""
     fails((TypeError, ValueError, BufferError), ".", m.add, np.zeros(3, dtype), 1)
 
 
 def test_float_for_int(m):
-    """C1: 2.5 is no int."""
+    """An int parameter refuses 2.5. (Feature C1.)"""
     fails((TypeError, ValueError, OverflowError), "one", m.one, 2.5)
     fails((TypeError, ValueError, OverflowError), "one", m.one, np.float32([1.5]))
 
 
 @pytest.mark.parametrize("value", [300, -1, 2**70, -2**70])
 def test_values_that_do_not_fit(m, value):
-    """C1: 300 is no uint8_t; nothing is cut off."""
+    """A uint8_t parameter refuses 300 and does not cut off bits. (Feature C1.)"""
     fails((ValueError, OverflowError), "byte", m.byte, value)
     fails((ValueError, OverflowError), "byte", m.byte, np.array([value], dtype=object) if abs(value) > 2**64 else np.array([value]))if \
         abs(value) < 2**63 else None
 
 
 def test_device_doubles(m):
-    """C3: device float64 for a float parameter is an error; host float64 is converted."""
+    """Device float64 for a float parameter is an error; host float64 is converted. (Feature C3.)"""
     t = spy.Tensor.empty(m.device, (3,), "double")
     fails(TypeError, "not converted from double to float.*dtype float", m.add, t, 1)
 
 
 def test_wrong_struct(m, load):
-    """C5: dicts that are not the struct."""
+    """Dicts that do not fit a struct are errors. (Feature C5.)"""
     fails(spy.Error, "Pair has 2 fields, got 3", m.pair, {"a": 1, "b": 2, "c": 3})
     fails(spy.Error, "no field 'c'", m.pair, {"a": 1, "c": 3})
     fails(spy.Error, "Other", m.pair, {"_type": "Other", "a": 1, "b": 2})
@@ -142,18 +142,18 @@ def test_wrong_struct(m, load):
 
 
 def test_outputs_need_a_place(m):
-    """C8: a list cannot be written. (A number is taken, and what the function writes is dropped, as SlangPy does.)"""
+    """A list cannot be written. (A number is taken, and what the function writes is dropped, as SlangPy does.) (Feature C8.)"""
     fails(TypeError, "'r' is an out parameter: expected a Tensor, a ValueRef or a writable array", m.out_, 1, [2.0])
     fails(TypeError, "'n' is an inout parameter", m.inout_, [3])
 
 
 def test_whole_tensors(m):
-    """V13: too few dimensions for a Tensor<float, 2>."""
+    """A tensor with too few dimensions for Tensor<float, 2> is an error. (Feature V13.)"""
     fails((TypeError, ValueError), "'t'", m.whole, spy.Tensor.zeros(m.device, (3,)))
 
 
 def test_generic_mismatch(m):
-    """V5: no type that fits."""
+    """A generic function without a type that fits all arguments is an error. (Feature V5.)"""
     fails(TypeError, "gen", m.gen, {"a": 1}, 2)
 
 
@@ -161,7 +161,7 @@ def test_generic_mismatch(m):
 
 
 def test_candidates(m):
-    """W1, V5: all overloads with why each does not fit."""
+    """When no overload fits, the message lists all of them, each with the reason. (Features W1, V5.)"""
     text = fails(spy.Error, "over: the arguments fit no overload", m.over, 1, 2)
     assert "int over(int a)" in text and "int over(int a, int b, int c)" in text
     assert "Too many arguments: expected 1, got 2" in text and "Parameter 'c' not specified" in text
@@ -171,25 +171,26 @@ def test_candidates(m):
 
 
 def test_shape_mismatch(m):
-    """V2, W1: both arguments, their shapes, the dimension, and the table."""
+    """The error of shapes that do not match has both arguments, their shapes, the dimension, and the table of arguments. (Features V2,
+    W1.)"""
     text = fails(ValueError, "Shape mismatch", m.add, np.zeros((2, 3), np.float32), np.zeros(4, np.float32))
     for words in ("'a' has shape (2, 3)", "'b' has shape (4,)", "add", "float host array (2, 3)", "_result"):
         assert words in text
 
 
 def test_vector_size(m):
-    """V12: (N, 2) for a float3."""
+    """A float3 parameter refuses an array of shape (N, 2). (Feature V12.)"""
     assert "3" in fails(ValueError, "'v'", m.f3, np.zeros((5, 2), np.float32))
 
 
 def test_strict(load):
-    """V3: 'Strict broadcasting is enabled'."""
+    """'Strict broadcasting is enabled'. (Feature V3.)"""
     m = load("float add(float a, float b) { return a + b; }", options={"strict_broadcasting": True})
     fails(ValueError, "Strict broadcasting is enabled", m.add, np.zeros((2, 3), np.float32), np.zeros(3, np.float32))
 
 
 def test_thread_count_errors(m):
-    """V15: what _thread_count may be."""
+    """Wrong values of _thread_count are errors. (Feature V15.)"""
     fails(TypeError, "_thread_count", m.one, 1, _thread_count="x")
     fails((ValueError, spy.Error), ".", m.one, 1, _thread_count=-3)
     fails(ValueError, "_thread_count", m.one, 1, _thread_count=(1,) * 9)
@@ -197,12 +198,12 @@ def test_thread_count_errors(m):
 
 @pytest.mark.parametrize("bad, kind", [("texture!", ValueError), (float, ValueError), (3, spy.Error), (object(), TypeError), (b"", (TypeError, ValueError))])
 def test_bad_results(m, bad, kind):
-    """R2: '_result' is named."""
+    """Errors of results name '_result'. (Feature R2.)"""
     fails(kind, "_result", m.add, np.float32([1, 2]), 1, _result=bad)
 
 
 def test_bad_maps(m):
-    """V6: dimensions that cannot be."""
+    """Impossible dimensions in map() are errors. (Feature V6.)"""
     x = np.float32([1, 2])
     fails(ValueError, "'a'", m.add.map((-1,)), x, 1)
     fails(ValueError, "'a'", m.add.map((500,)), x, 1)
@@ -212,7 +213,7 @@ def test_bad_maps(m):
 
 
 def test_bad_encoder(m):
-    """F2: _append_to takes an encoder."""
+    """_append_to takes an encoder. (Feature F2.)"""
     fails(TypeError, "[Ee]ncoder", m.add, 1, 2, _append_to=3)
     fails(TypeError, "append_to", m.add.append_to)
 
@@ -221,7 +222,7 @@ def test_bad_encoder(m):
 
 
 def test_hierarchy():
-    """W2: slangpy.Error is a RuntimeError; the others are natural types as well."""
+    """slangpy.Error is a RuntimeError; the others are natural types as well. (Feature W2.)"""
     assert issubclass(spy.Error, RuntimeError)
     assert issubclass(spy.ArgumentTypeError, spy.Error) and issubclass(spy.ArgumentTypeError, TypeError)
     assert issubclass(spy.ArgumentValueError, spy.Error) and issubclass(spy.ArgumentValueError, ValueError)
@@ -229,21 +230,21 @@ def test_hierarchy():
 
 
 def test_compile_errors(load):
-    """W2: the compiler's text with file and line."""
+    """Errors of the compiler are reported with file and line. (Feature W2.)"""
     with pytest.raises(spy.Error, match=r"does not compile") as e:
         load("float f(float x) {\n return y;\n}")
     assert ".slang:2" in str(e.value) and "y" in str(e.value)
 
 
 def test_errors_are_taken(m):
-    """W2: a failed call leaves no error to the next one."""
+    """A failed call leaves no error to the next one. (Feature W2.)"""
     for _ in range(3):
         fails(ValueError, "Too many", m.one, 1, 2)
         assert m.one(3) == 3
 
 
 def test_outputs_stay_as_they_were(m):
-    """V2: an error before the launch changes nothing."""
+    """An error before the launch changes nothing. (Feature V2.)"""
     r = np.full(3, 7, np.float32)
     t = spy.Tensor.from_numpy(m.device, r)
     fails(ValueError, "Shape mismatch", m.add, np.zeros(4, np.float32), np.zeros(5, np.float32), _result=r)
@@ -262,7 +263,7 @@ class Mine(Exception):
 
 @pytest.mark.parametrize("error", [Mine("mine"), TypeError("mine"), ValueError("mine"), KeyboardInterrupt(), UnicodeDecodeError("a", b"", 0, 1, "c")])
 def test_get_this_errors(m, error):
-    """C13: what get_this() raises arrives as it is."""
+    """What get_this() raises arrives as it is. (Feature C13.)"""
     class Bad:
         def get_this(self):
             raise error
@@ -275,7 +276,7 @@ def test_get_this_errors(m, error):
 
 
 def test_update_this_errors(m):
-    """C13: what update_this() raises arrives as it is."""
+    """What update_this() raises arrives as it is. (Feature C13.)"""
     class Bad:
         def get_this(self):
             return {"n": 1}
@@ -289,7 +290,7 @@ def test_update_this_errors(m):
 
 
 def test_index_errors(m):
-    """C1: what __index__ and __float__ raise."""
+    """Exceptions that __index__ and __float__ raise reach the caller. (Feature C1.)"""
     class Bad:
         def __index__(self):
             raise Mine()
@@ -305,7 +306,7 @@ def test_index_errors(m):
 
 
 def test_bad_values_of_get_this(m):
-    """C13: get_this() that gives what cannot be passed."""
+    """A get_this() that gives an unusable value is an error. (Feature C13.)"""
     class Bad:
         def get_this(self):
             return "text"
@@ -351,7 +352,7 @@ def test_references_of_failing_calls(m, number):
 
 
 def test_blocks_of_failing_calls(m):
-    """Failing calls leave no memory blocks."""
+    """Failing calls leak no memory blocks."""
     def round_():
         for call, args in calls:
             try:
@@ -375,7 +376,7 @@ def test_blocks_of_failing_calls(m):
 
 
 def test_closed_device():
-    """D6: objects of a closed device raise, and never crash."""
+    """Objects of a closed device raise, and never crash. (Feature D6.)"""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "closed", "float add(float a, float b) { return a + b; } struct S { int x; };")
     t = spy.Tensor.zeros(d, (3,))
@@ -396,7 +397,7 @@ def test_closed_device():
 
 
 def test_tensors_of_other_devices(m):
-    """D6: a tensor belongs to its device."""
+    """A tensor belongs to its device. (Feature D6.)"""
     with spy.create_device() as d:
         t = spy.Tensor.zeros(d, (3,))
         fails(ValueError, "another device", m.add, t, 1)
@@ -406,7 +407,7 @@ def test_tensors_of_other_devices(m):
 
 
 def test_cycles_are_collected():
-    """Module, function, device and user objects in cycles."""
+    """Cycles of module, function, device and user objects are collected."""
     class Holder:
         pass
 
@@ -426,7 +427,7 @@ def test_cycles_are_collected():
 
 
 def test_modules_are_not_kept():
-    """A module goes when nobody has it, its tensors' types included."""
+    """A module is freed when nothing refers to it, including the types of its tensors."""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "kept", "struct S { float x; }; S f(float x) { S s; s.x = x; return s; }")
     t = m.f(np.zeros(3, np.float32))
@@ -442,7 +443,7 @@ def test_modules_are_not_kept():
 
 
 def test_exit_without_close():
-    """D6: a program that ends without closing anything ends well."""
+    """A program that ends without closing anything ends well. (Feature D6.)"""
     script = textwrap.dedent("""
         import slangpy as spy, numpy as np
         d = spy.create_device()

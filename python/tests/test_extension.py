@@ -1,4 +1,4 @@
-"""C13: user classes as arguments: get_this() and update_this(), PYTHON_TYPES, to_cursor(), what is not supported."""
+"""User classes as arguments: get_this() and update_this(), PYTHON_TYPES, to_cursor(), what is not supported. (Feature C13.)"""
 import numpy as np
 import pytest
 
@@ -22,7 +22,7 @@ def module(load):
 
 @pytest.fixture(autouse=True)
 def registry():
-    """What a test registers is gone afterwards."""
+    """Removes the types that a test has registered."""
     kept = dict(spy.PYTHON_TYPES)
     yield
     spy.PYTHON_TYPES.clear()
@@ -40,13 +40,13 @@ class Ray:
 
 
 def test_get_this(module):
-    """C13: get_this() with a signature attribute, as an argument."""
+    """An argument may have get_this() and an attribute slangpy_signature. (Feature C13.)"""
     got = module.at(Ray([1, 2, 3], [0, 0, 1]), 2.0)
     assert np.allclose(list(got), [1, 2, 5])
 
 
 def test_get_this_nested(module):
-    """C13: get_this() inside a dict, with arrays."""
+    """A dict may contain objects whose get_this() gives arrays. (Feature C13.)"""
     class Column:
         slangpy_signature = "any text"
 
@@ -62,7 +62,7 @@ def test_get_this_nested(module):
 
 
 def test_get_this_chain(module):
-    """C13: get_this() that gives another such object."""
+    """get_this() may give another object with get_this(). (Feature C13.)"""
     class Outer:
         def get_this(self):
             return Ray([0, 0, 0], [1, 2, 3])
@@ -71,7 +71,7 @@ def test_get_this_chain(module):
 
 
 def test_signature_is_not_needed(module):
-    """C13: two objects of one signature and different types are told apart."""
+    """Two objects of one signature and different types are told apart. (Feature C13.)"""
     class Number:
         slangpy_signature = "number"
 
@@ -86,7 +86,7 @@ def test_signature_is_not_needed(module):
 
 
 def test_update_this(device, module):
-    """C13: an object is told what an inout parameter became."""
+    """An object is told what an inout parameter became. (Feature C13.)"""
     class Counter:
         slangpy_signature = "Counter"
 
@@ -105,7 +105,7 @@ def test_update_this(device, module):
 
 
 def test_get_this_raises(module):
-    """C13: what get_this() raises arrives."""
+    """Exceptions of get_this() reach the caller. (Feature C13.)"""
     class Broken:
         def get_this(self):
             raise KeyError("mine")
@@ -125,7 +125,7 @@ class Derived(Plain):
 
 @pytest.mark.parametrize("kind", [Plain, Derived])
 def test_python_types(module, kind):
-    """C13: PYTHON_TYPES for a class and those derived from it."""
+    """PYTHON_TYPES holds for a class and its subclasses. (Feature C13.)"""
     with pytest.raises(TypeError, match="Unsupported type"):
         module.twice(kind(3))
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
@@ -133,14 +133,14 @@ def test_python_types(module, kind):
 
 
 def test_python_types_nearest(module):
-    """C13: the nearest base's function is taken."""
+    """The nearest base's function is taken. (Feature C13.)"""
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
     spy.register_python_type(Derived, lambda p: 10 * p.value)
     assert module.twice(Derived(3)) == 60 and module.twice(Plain(3)) == 6
 
 
 def test_python_types_arrays(module):
-    """C13: a registered class that is an array, over its elements."""
+    """A call runs over the elements of a registered class that is an array. (Feature C13.)"""
     class Samples(Plain):
         pass
 
@@ -150,7 +150,7 @@ def test_python_types_arrays(module):
 
 
 def test_python_types_before_builtin(module):
-    """C13: a class derived from dict can be registered; a plain dict is what it was."""
+    """A class derived from dict can be registered; a plain dict is what it was. (Feature C13.)"""
     class Config(dict):
         pass
 
@@ -160,7 +160,7 @@ def test_python_types_before_builtin(module):
 
 
 def test_python_types_adaptor(device, module):
-    """C13: an adaptor class with get_this() and update_this() as the function."""
+    """The function in PYTHON_TYPES may be an adaptor class with get_this() and update_this(). (Feature C13.)"""
     told = []
 
     class Adaptor:
@@ -183,13 +183,13 @@ def test_python_types_adaptor(device, module):
 
 
 def test_python_types_globals(module):
-    """C13: registered values as globals."""
+    """Values of registered classes can be given for globals. (Feature C13.)"""
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
     assert module.gained.set({"gain": Plain(3.0)})(2.0) == 6
 
 
 def test_python_types_removed(module):
-    """C13: a class that is no longer registered is an error, at a call site that has seen it too."""
+    """A class that is no longer registered is an error, at a call site that has seen it too. (Feature C13.)"""
     class Gone(Plain):
         pass
 
@@ -202,7 +202,7 @@ def test_python_types_removed(module):
 
 
 def test_python_types_errors(module):
-    """C13: functions that fail or give nothing useful."""
+    """Registered functions that fail or give unusable values are errors. (Feature C13.)"""
     class Same(Plain):
         pass
 
@@ -218,7 +218,7 @@ def test_python_types_errors(module):
 
 
 def test_register_errors():
-    """C13: what register functions refuse."""
+    """The functions that register types refuse wrong arguments. (Feature C13.)"""
     with pytest.raises(TypeError):
         spy.register_python_type("Plain", lambda p: 1)
     with pytest.raises(TypeError, match="expected a callable"):
@@ -238,7 +238,7 @@ class Gain:
 
 
 def test_to_cursor(module):
-    """C13: to_cursor() in what a cursor writes."""
+    """A cursor writes objects with to_cursor(). (Feature C13.)"""
     def write(cursor, gain):
         cursor.gain = gain
 
@@ -247,7 +247,7 @@ def test_to_cursor(module):
 
 
 def test_cursor_type(module):
-    """C13: register_write_to_cursor_type() for a class that has no to_cursor()."""
+    """register_write_to_cursor_type() for a class that has no to_cursor(). (Feature C13.)"""
     class Level(Plain):
         pass
 
@@ -260,7 +260,7 @@ def test_cursor_type(module):
 
 
 def test_marshall():
-    """C13: bindings has the registry and SlangPy's base class; test_slangpy_marshall.py has the rest."""
+    """Bindings has the registry and SlangPy's base class; test_slangpy_marshall.py has the rest. (Feature C13.)"""
     from slangpy.bindings import PYTHON_TYPES, Marshall
 
     assert PYTHON_TYPES is spy.PYTHON_TYPES

@@ -40,7 +40,7 @@ def m(load):
 
 
 def tonemap(color, filmic, saturation):
-    """What the Slang function computes, by numpy."""
+    """Computes with numpy what the Slang function computes."""
     grey = color @ np.array([0.3, 0.6, 0.1])
     c = grey[..., None] + (color - grey[..., None]) * saturation
     return c * filmic / (c + filmic)
@@ -236,7 +236,7 @@ def test_sizes_do_not_matter(device, load):
 
 
 def values(device):
-    """Values of shape (4, 6) of float, by kind."""
+    """Returns floats of shape (4, 6) as a value of each kind of argument."""
     data = rng.random((4, 6), dtype=np.float32)
     tensor = spy.Tensor.from_numpy(device, data)
     wide = spy.Tensor.from_numpy(device, np.repeat(data, 2, axis=1))
@@ -341,7 +341,7 @@ def test_gradients(device, m):
 
 
 def test_recorded(device, m):
-    """Command encoders."""
+    """Declared functions can be recorded by command encoders."""
     a, b = rng.random(4).astype(np.float32), rng.random(3).astype(np.float32)
     x, y = spy.Tensor.from_numpy(device, a), spy.Tensor.from_numpy(device, b)
     outs = [spy.Tensor.zeros(device, (4, 3), "float") for _ in range(2)]
@@ -527,7 +527,7 @@ def c(load):
 
 
 def test_gradcheck_agrees(device, c):
-    """Tensors, arrays, numbers, dicts, out parameters, mappings, declared functions."""
+    """gradcheck() accepts tensors, arrays, numbers, dicts, out parameters, mappings and declared functions."""
     a, b = rng.random(4, dtype=np.float32) + 0.5, rng.random(3, dtype=np.float32)
     assert spy.gradcheck(c.poly, spy.Tensor.from_numpy(device, a), 2.0)
     assert spy.gradcheck(c.poly, spy.vmap(a, (0,)), spy.vmap(b, (1,)))
@@ -550,7 +550,7 @@ def test_gradcheck_in_float64(c):
 
 
 def test_gradcheck_disagrees(c):
-    """It names the argument, the element and both values."""
+    """A failed gradcheck() names the argument, the element and both values."""
     with pytest.raises(spy.Error) as error:
         spy.gradcheck(c.wrong, np.float32([1, 2, 3]), 1.0)
     found = re.fullmatch(r"gradcheck: wrong: 1 of 4 gradients are wrong; the worst: argument 'x', element \(2,\): expected (\S+), by central differences, "
@@ -562,7 +562,7 @@ def test_gradcheck_disagrees(c):
 
 
 def test_gradcheck_leaves_arguments(device, c):
-    """It works on copies."""
+    """gradcheck() works on copies of the arguments."""
     t = spy.Tensor.from_numpy(device, np.float32([1, 2])).with_grads()
     assert spy.gradcheck(c.poly, t, 1.0)
     assert t.to_numpy().tolist() == [1, 2] and not t.grad.to_numpy().any()

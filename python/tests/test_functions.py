@@ -66,14 +66,14 @@ def folder(tmp_path):
 @pytest.mark.parametrize("make", [dict, lambda **k: types.SimpleNamespace(**k), lambda **k: {"compiler_options": k},
                                   lambda **k: types.SimpleNamespace(compiler_options=types.SimpleNamespace(**k))])
 def test_load_options(device, folder, make):
-    """M1, M8: options by a dict or an object, alone or as compiler_options."""
+    """Options are a dict or an object, given alone or as compiler_options. (Features M1, M8.)"""
     options = make(include_paths=[folder / "lib"], defines={"FACTOR": "2"})
     m = spy.Module.load_from_file(device, str(folder / "main_file.slang"), options)
     assert m.f(1) == 202
 
 
 def test_load_paths(device, folder):
-    """M1: str and Path; include paths as str too; defines as numbers."""
+    """Paths are str or Path, include paths may be str, and defines may be numbers. (Feature M1.)"""
     options = {"include_paths": [str(folder / "lib")], "defines": {"FACTOR": 3}}
     for path in (str(folder / "main_file.slang"), folder / "main_file.slang"):
         assert spy.Module.load_from_file(device, path, options=options).f(1) == 303
@@ -81,40 +81,40 @@ def test_load_paths(device, folder):
 
 @pytest.mark.parametrize("method", ["load_module", "load_module_from_file"])
 def test_load_by_device(device, folder, method):
-    """M2: from the device."""
+    """device.load_module_from_file() loads a module. (Feature M2.)"""
     m = getattr(device, method)(folder / "main_file.slang", {"include_paths": [folder / "lib"], "defines": {"FACTOR": "1"}})
     assert m.f(1) == 101 and m.device is device
 
 
 def test_load_source_by_device(device):
-    """M2: load_module_from_source."""
+    """device.load_module_from_source() loads a module. (Feature M2.)"""
     m = device.load_module_from_source("from_device", "int f() { return 7; }")
     assert m.f() == 7 and m.name == "from_device"
     assert device.load_module_from_source(module_name="from_device2", source="int f() { return 8; }").f() == 8
 
 
 def test_names_of_files(device, folder):
-    """M1: a file's module has its name."""
+    """A file's module has its name. (Feature M1.)"""
     m = spy.Module.load_from_file(device, folder / "lib" / "helper.slang")
     assert m.name == "helper" and "helper" in repr(m)
 
 
 def test_load_from_module(m):
-    """M1: load_from_module, and Module(device_module)."""
+    """Module.load_from_module() and Module(device_module) use a loaded module. (Feature M1.)"""
     assert spy.Module.load_from_module(m.device, m).add(1, 2) == 3
     assert spy.Module(m).add(1, 2) == 3
     assert m.device_module is not None
 
 
 def test_device_include_paths(folder):
-    """D1, M1: create_device(include_paths=...) is where files and imports are found."""
+    """create_device(include_paths=...) is where files and imports are found. (Features D1, M1.)"""
     (folder / "user.slang").write_text("import helper;\nfloat f(float x) { return helped(x); }\n")
     with spy.create_device(include_paths=[folder, str(folder / "lib")]) as d:
         assert spy.Module.load_from_file(d, "user.slang").f(1) == 101
 
 
 def test_unknown_options_warn(device):
-    """M8: an option that is not known is a warning that names it."""
+    """An option that is not known is a warning that names it. (Feature M8.)"""
     with pytest.warns(UserWarning, match="strict_broadcast"):
         spy.Module.load_from_source(device, "unknown_option", "int f() { return 1; }", {"strict_broadcast": True})
 
@@ -124,7 +124,7 @@ def test_unknown_options_warn(device):
     ({"defines": 4}, "defines"), ({"defines": {4: "x"}}, "defines"), ({"include_paths": [4]}, "include_paths"),
 ])
 def test_bad_options(device, options, match):
-    """M8: a bad value names its option."""
+    """A bad value names its option. (Feature M8.)"""
     with pytest.raises((TypeError, ValueError), match=match):
         spy.Module.load_from_source(device, "bad_options", "int f() { return 1; }", options)
 
@@ -132,26 +132,26 @@ def test_bad_options(device, options, match):
 @pytest.mark.parametrize("options", [{"optimization": "none"}, {"debug_info": "standard"}, {"debug_info": "minimal"}, {"debug_info": "maximal"},
                                      {"floating_point_mode": "fast"}, {"enable_experimental_features": True}, {"debug_info": None}])
 def test_good_options(device, options):
-    """M8: options that the compiler takes."""
+    """Options reach the compiler. (Feature M8.)"""
     name = "good_" + "_".join("%s_%s" % kv for kv in options.items())
     assert spy.Module.load_from_source(device, name, "int f() { return 1; }", options).f() == 1
 
 
 def test_warnings_as_errors(device):
-    """M8: warnings_as_errors."""
+    """With warnings_as_errors a warning is an error. (Feature M8.)"""
     source = "int f(float x) { int y = x; return y; }"
     with pytest.raises(spy.Error):
         spy.Module.load_from_source(device, "warns_strict", source, {"warnings_as_errors": True})
 
 
 def test_missing_file(device, tmp_path):
-    """M1: the path is in the error."""
+    """The error for a missing file has its path. (Feature M1.)"""
     with pytest.raises(spy.Error, match="nothing_here.slang"):
         spy.Module.load_from_file(device, tmp_path / "nothing_here.slang")
 
 
 def test_wrong_arguments(device):
-    """M1: a wrong device, path or text."""
+    """A wrong device, path or text is refused. (Feature M1.)"""
     with pytest.raises(TypeError, match="device"):
         spy.Module.load_from_file("device", "x.slang")
     with pytest.raises(TypeError, match="path"):
@@ -165,7 +165,7 @@ def test_wrong_arguments(device):
 
 
 def test_precompiled(device, tmp_path):
-    """M10: a .slang-module without its source."""
+    """A .slang-module is loaded without its source. (Feature M10.)"""
     m = spy.Module.load_from_source(device, "shipped", "public float f(float x) { return x * 3; }")
     path = tmp_path / "shipped.slang-module"
     m.save(path)
@@ -178,14 +178,14 @@ def test_precompiled(device, tmp_path):
 
 
 def test_link_completes_externs(load):
-    """M5: constants of one module for the externs of another."""
+    """Constants of a linked module complete the externs of another. (Feature M5.)"""
     values = load("export public static const int COUNT = 7;")
     m = load("extern static const int COUNT; int f() { return COUNT * 2; }", link=[values])
     assert m.f() == 14
 
 
 def test_link_types(load):
-    """M5: extern structs by interface."""
+    """A linked module completes extern structs of an interface. (Feature M5.)"""
     base = "interface IShape { float area(); };\n"
     shape = load("module shape_impl;\nexport public struct Shape { public float area() { return 5; } };")
     try:
@@ -196,14 +196,14 @@ def test_link_types(load):
 
 
 def test_link_keeps_modules_alive(load):
-    """M5: linked modules stay while the module does."""
+    """Linked modules stay while the module does. (Feature M5.)"""
     m = load("extern static const int COUNT; int f() { return COUNT; }", link=[load("export public static const int COUNT = 9;")])
     gc.collect()
     assert m.f() == 9
 
 
 def test_link_must_be_modules(load):
-    """M5: an error says what a link is."""
+    """The error for a wrong link says what a link must be. (Feature M5.)"""
     with pytest.raises(TypeError, match="link"):
         load("int f() { return 1; }", link=["values"])
     with pytest.raises(TypeError):
@@ -214,25 +214,25 @@ def test_link_must_be_modules(load):
 
 
 def test_attributes(m):
-    """M3: functions and types."""
+    """Functions and types are attributes of a module. (Feature M3.)"""
     assert type(m.add) is spy.Function and type(m.Foo) is spy.Struct
     assert m.add.name == "add" and m.Foo.name == "Foo" and m.add.module is m
 
 
 def test_attributes_are_kept(m):
-    """M3: one object for a name."""
+    """A name of a module always gives the same object. (Feature M3.)"""
     assert m.add is m.add and m.Foo is m.Foo and m["add"] is m.add
 
 
 def test_brackets(m):
-    """M3: names that are no attributes."""
+    """module[...] finds names that cannot be attributes, such as 'ns::half_of'. (Feature M3.)"""
     assert m["ns::half_of"](4) == 2 and m["Foo::get"]({"x": 3}) == 3
     assert m["generic<float, 3>"]([1, 2, 3]) == 3
     assert m["Foo"].get({"x": 5}) == 5
 
 
 def test_find_and_require(m):
-    """M3: find_ gives None, require_ raises."""
+    """find_ gives None, require_ raises. (Feature M3.)"""
     assert m.find_function("add").name == "add" and m.require_function("add")(1, 2) == 3
     assert m.find_struct("Foo").name == "Foo" and m.require_struct("Foo") is not None
     assert m.find_function("nothing") is None and m.find_struct("nothing") is None
@@ -246,7 +246,7 @@ def test_find_and_require(m):
 
 
 def test_find_in_struct(m):
-    """M3: find_function_in_struct by type or name."""
+    """find_function_in_struct() takes a type or its name. (Feature M3.)"""
     assert m.find_function_in_struct(m.Foo, "get")({"x": 2}) == 2
     assert m.find_function_in_struct("Foo", "get")({"x": 2}) == 2
     assert m.find_function_in_struct("Foo", "nothing") is None
@@ -256,13 +256,13 @@ def test_find_in_struct(m):
 
 @pytest.mark.parametrize("name", ["float", "float3", "int2", "float4x4", "uint8_t", "half", "double", "bool"])
 def test_builtin_types(m, name):
-    """M4: any visible type."""
+    """Every visible type is an attribute of the module. (Feature M4.)"""
     t = getattr(m, name)
     assert type(t) is spy.Struct and t.name == {"half": "half"}.get(name, name)
 
 
 def test_types_of_the_module(m):
-    """M4: aliases, enums, arrays, nested types."""
+    """Aliases, enums, arrays and nested types are found. (Feature M4.)"""
     assert m.Real.name == "float" and m["float[3]"].shape == (3,) and m["Foo[4]"].shape == (4,)
     assert m.float2.shape == (2,) and m.float3x4.shape == (3, 4) and m.Foo.shape == ()
     assert m.Mode is not None and m["float*"].struct.target_type.full_name == "float"
@@ -271,13 +271,13 @@ def test_types_of_the_module(m):
 
 
 def test_types_compare(m):
-    """M4: types are equal by what they are."""
+    """Two objects of the same type are equal. (Feature M4.)"""
     assert m.Foo == m["Foo"] and m.float == m["float"] and m.Foo != m.Light and hash(m.Foo) == hash(m["Foo"])
     assert m.Foo != "Foo"
 
 
 def test_as_struct_and_as_func(m):
-    """F9: for code that says which it is."""
+    """as_func() and as_struct() give the object itself if it is of that kind. (Feature F9.)"""
     assert m.Foo.as_struct() is m.Foo and m.add.as_func() is m.add
     with pytest.raises(ValueError):
         m.Foo.as_func()
@@ -287,13 +287,13 @@ def test_as_struct_and_as_func(m):
 
 @pytest.mark.parametrize("name", ["f(1)", "*", "Foo<", "", "a b", "add<>", "\N{SNOWMAN}", "x" * 2000])
 def test_strange_names(m, name):
-    """M3: names that are none never crash; KeyError."""
+    """Strings that are no names raise KeyError and never crash. (Feature M3.)"""
     with pytest.raises((KeyError, spy.Error)):
         m[name]
 
 
 def test_bad_keys(m):
-    """M3: brackets take names."""
+    """Brackets take only names. (Feature M3.)"""
     with pytest.raises(TypeError):
         m[3]
     with pytest.raises(TypeError):
@@ -307,13 +307,13 @@ def test_bad_keys(m):
 
 @pytest.mark.parametrize("n", [1, 5])
 def test_constants(m, n):
-    """F3: compiled in; each value a kind of its own."""
+    """Constants are compiled in, so that each value needs a kernel of its own. (Feature F3.)"""
     assert m.repeat.constants({"N": n})(3) == 3 * n
     assert m.scaled.constants({"SCALE": n + 0.5})(2) == 2 * n + 1
 
 
 def test_constants_add_up(m):
-    """F3: chained; the plain function keeps its own."""
+    """constants() can be chained and does not change the plain function. (Feature F3.)"""
     f = m.scaled.constants({"SCALE": 3}).constants({"SCALE": 4})
     assert f(1) == 4 and m.scaled(1) == 1
     with pytest.raises(TypeError):
@@ -321,7 +321,7 @@ def test_constants_add_up(m):
 
 
 def test_prelude(m):
-    """F8: text at the head of the kernel; errors in it are the compiler's."""
+    """Text at the head of the kernel; errors in it are the compiler's. (Feature F8.)"""
     assert m.with_prelude.prelude("// hello\n#define ANYTHING 3")(1) == 2
     assert m.with_prelude.prelude("struct OnlyHere { int x; };").prelude("struct AndHere { int y; };")(1) == 2
     with pytest.raises(spy.Error, match="compile"):
@@ -336,13 +336,13 @@ def test_prelude(m):
                                   lambda f: f.write(lambda c: c.write({"gain": 3})), lambda f: f.write(lambda c: c.gain.write(3)),
                                   lambda f: f.write(lambda c, v: c.__setitem__("gain", v), 3)])
 def test_set_globals(m, make):
-    """F4, F5: keywords, dicts, callables, writers; the last one counts."""
+    """Keywords, dicts, callables, writers; the last one counts. (Features F4, F5.)"""
     assert make(m.amplify)(2) == 6
     assert np.array_equal(make(m.amplify)(np.float32([1, 2]), _result="numpy"), [3, 6])
 
 
 def test_callables_run_at_each_call(m):
-    """F4: a callable gives new values."""
+    """A callable gives new values. (Feature F4.)"""
     n = [0]
 
     def values():
@@ -354,7 +354,7 @@ def test_callables_run_at_each_call(m):
 
 
 def test_structs_as_globals(m):
-    """F4: dicts, nested; paths; parts."""
+    """Globals that are structs take nested dicts, values by path, and parts. (Feature F4.)"""
     whole = {"light": {"color": [1, 2, 3], "power": 4}, "weights": [5, 6, 7]}
     assert m.lit.set(scene=whole)(2) == 2 * 2 * 4 + 7
     parts = {"scene.light.color": [1, 2, 3], "scene.light.power": 5, "scene.weights": [0, 0, 1]}
@@ -364,7 +364,7 @@ def test_structs_as_globals(m):
 
 
 def test_cursor_paths(m):
-    """F5: attributes, indices, names."""
+    """Globals are written by attribute, index and name. (Feature F5.)"""
     def write(c):
         c.scene.light.color = [1, 2, 3]
         c["scene"]["light"]["power"] = 4
@@ -376,7 +376,7 @@ def test_cursor_paths(m):
 
 
 def test_buffers_as_globals(m):
-    """F4: tensors for StructuredBuffer."""
+    """A global StructuredBuffer takes a tensor. (Feature F4.)"""
     t = spy.Tensor.from_numpy(m.device, np.float32([10, 20, 30]))
     assert m.look.set(table=t)(np.int32([2, 0]), _result="numpy").tolist() == [30, 10]
 
@@ -388,14 +388,14 @@ def tensors_of(m, *rows):
 @pytest.mark.parametrize("give", [lambda f, t: f.set(tables=t), lambda f, t: f.set({"tables": tuple(t)}), lambda f, t: f.write(lambda c: setattr(c, "tables", t)),
                                   lambda f, t: f.write(lambda c: c.tables.write(t)), lambda f, t: f.set({"tables[1]": t[1], "tables[0]": t[0]})])
 def test_arrays_of_buffers(m, give):
-    """F4, F5: a list of tensors for an array of buffers, whole or in parts."""
+    """An array of buffers takes a list of tensors, or tensors for single elements. (Features F4, F5.)"""
     t = tensors_of(m, [1, 2, 3], [10, 20, 30])
     for k in range(2):
         assert give(m.pick, t)(k, np.int32([2, 0]), _result="numpy").tolist() == [[3, 1], [30, 10]][k]
 
 
 def test_arrays_of_buffers_as_parameters(m):
-    """A list of tensors as an argument."""
+    """A parameter that is an array of buffers takes a list of tensors."""
     t = tensors_of(m, [1, 2, 3], [10, 20, 30])
     assert m.pick_of(t, 1, np.int32([2, 0]), _result="numpy").tolist() == [30, 10]
     assert m.pick_of(t[::-1], 1, np.int32([2, 0]), _result="numpy").tolist() == [3, 1]
@@ -405,7 +405,7 @@ def test_arrays_of_buffers_as_parameters(m):
 
 
 def test_arrays_without_a_size(m):
-    """Z2: any number of tensors on CUDA; refused elsewhere."""
+    """Any number of tensors on CUDA; refused elsewhere. (Feature Z2.)"""
     t = tensors_of(m, [1, 2, 3], [10, 20, 30], [5, 6, 7])
     i = np.int32([2, 0])
     if m.device.info.type != spy.DeviceType.cuda:
@@ -421,20 +421,20 @@ def test_arrays_without_a_size(m):
 
 
 def test_missing_globals(m):
-    """F4: a number that is used and not given is 0, as in SlangPy; a buffer that is not given is an error."""
+    """A number that is used and not given is 0, as in SlangPy; a buffer that is not given is an error. (Feature F4.)"""
     assert m.amplify(1) == 0
     with pytest.raises(LookupError, match="table"):
         m.look(0)
 
 
 def test_unknown_globals(m):
-    """F4: an unknown name is an error that names it."""
+    """An unknown name is an error that names it. (Feature F4.)"""
     with pytest.raises((LookupError, ValueError), match="gian"):
         m.amplify.set(gain=1, gian=2)(1)
 
 
 def test_bad_setters(m):
-    """F4, F5: what set() and write() take."""
+    """set() and write() refuse wrong arguments. (Features F4, F5.)"""
     with pytest.raises(TypeError, match="set"):
         m.amplify.set(3)
     with pytest.raises(TypeError, match="dict"):
@@ -448,7 +448,7 @@ def test_bad_setters(m):
 
 
 def test_exceptions_of_callables(m):
-    """F4, F5: they arrive as they are."""
+    """Exceptions of a callable given to set() reach the caller. (Features F4, F5.)"""
     class Mine(Exception):
         pass
 
@@ -465,13 +465,13 @@ def test_exceptions_of_callables(m):
 
 @pytest.mark.parametrize("size", [(64,), ((64, 1, 1),), (64, 1, 1), ([32],)])
 def test_thread_group_size(m, size):
-    """F7: threads of a group."""
+    """thread_group_size() sets the number of threads of a group. (Feature F7.)"""
     x = np.arange(200, dtype=np.int32)
     assert np.array_equal(m.group_size.thread_group_size(*size)(x, _result="numpy"), x)
 
 
 def test_thread_group_size_is_the_kernels(load):
-    """F7: groupshared code works with the size that was asked for."""
+    """Groupshared code works with the size that was asked for. (Feature F7.)"""
     m = load("""
         groupshared int total;
         void f(int i, out int r) {
@@ -487,7 +487,7 @@ def test_thread_group_size_is_the_kernels(load):
 
 
 def test_call_group_shape(load):
-    """V16: tiles of the call's shape."""
+    """call_group_shape() runs the call in tiles. (Feature V16.)"""
     m = load("import slangpy; int2 f(int x) { let g = get_call_group_id(); return int2(g.shape[1], g.shape[0]); }") if False else None
     m = load("int f(int x) { return x; }")
     x = np.arange(64, dtype=np.int32).reshape(8, 8)
@@ -499,7 +499,7 @@ def test_call_group_shape(load):
 
 @pytest.mark.parametrize("bad", [(-1,), (2**40,), (1, 2, 3, 4), ("x",)])
 def test_bad_group_sizes(m, bad):
-    """F7: numbers that cannot be."""
+    """Impossible sizes of groups are refused. (Feature F7.)"""
     with pytest.raises((TypeError, ValueError), match="thread_group_size"):
         m.add.thread_group_size(*bad)
 
@@ -519,7 +519,7 @@ float area(uint id, float size) { float d[4] = { size, 0, 0, 0 }; return createD
                                    (types.SimpleNamespace(interface_name="IShape", type_name="Circle", id=0),
                                     types.SimpleNamespace(interface_name="IShape", type_name="Square", id=1))])
 def test_type_conformances(load, items):
-    """M6, F9: types behind an interface at run time, for a function and for a module."""
+    """Types behind an interface at run time, for a function and for a module. (Features M6, F9.)"""
     m = load(DYNAMIC)
     f = m.area.type_conformances(items)
     assert f(0, 2) == 12 and f(1, 2) == 4
@@ -529,7 +529,7 @@ def test_type_conformances(load, items):
 
 @pytest.mark.parametrize("bad", [3, "Circle : IShape", [3], [("IShape",)]])
 def test_bad_conformances(m, bad):
-    """M6: a list of str or of (interface, type[, id])."""
+    """type_conformances() refuses anything but a list of str or of (interface, type[, id]). (Feature M6.)"""
     with pytest.raises(TypeError, match="type_conformances"):
         m.add.type_conformances(bad)(1, 2)
 
@@ -539,28 +539,28 @@ def test_bad_conformances(m, bad):
 
 @pytest.mark.parametrize("count", [10, (10,), (10, 1, 1), [10, 1, 1], spy.Shape(10)])
 def test_dispatch_functions(m, count):
-    """K1, K2: a plain function in exactly these threads; counts as int, tuple, list, Shape."""
+    """A plain function in exactly these threads; counts as int, tuple, list, Shape. (Features K1, K2.)"""
     t = spy.Tensor.zeros(m.device, (12,))
     m.fill.dispatch(count, t, 2.0)
     assert t.to_numpy().tolist() == [2.0 + i for i in range(10)] + [0, 0]
 
 
 def test_dispatch_keywords(m):
-    """K1: thread_count and arguments by name."""
+    """dispatch() takes thread_count and arguments by name. (Feature K1.)"""
     t = spy.Tensor.zeros(m.device, (4,))
     m.fill.dispatch(thread_count=(4, 1, 1), t=t, v=1)
     assert t.to_numpy().tolist() == [1, 2, 3, 4]
 
 
 def test_dispatch_2d(m):
-    """K1: two dimensions of threads."""
+    """dispatch() takes two dimensions of threads. (Feature K1.)"""
     t = spy.Tensor.zeros(m.device, (3, 5))
     m.fill2.dispatch((5, 3), t)
     assert np.array_equal(t.to_numpy(), np.add.outer(10 * np.arange(3), np.arange(5)))
 
 
 def test_dispatch_shaders(m):
-    """K1, K2: entry points in whole groups, uniform parameters."""
+    """dispatch() runs compute shaders in whole groups, with uniform parameters. (Features K1, K2.)"""
     a = spy.Tensor.from_numpy(m.device, np.arange(100, dtype=np.float32))
     r = spy.Tensor.zeros(m.device, (100,))
     m.shader.dispatch(100, a, r, 3)
@@ -570,7 +570,7 @@ def test_dispatch_shaders(m):
 
 
 def test_dispatch_vars(load):
-    """K1: vars={...} are global parameters; callers may be chained."""
+    """vars={...} are global parameters; callers may be chained. (Feature K1.)"""
     m = load("import slangpy; uniform float gain; void f(uint3 id : SV_DispatchThreadID, RWTensor<float, 1> t) { t[int(id.x)] = gain; }")
     t = spy.Tensor.zeros(m.device, (3,))
     m.f.dispatch(3, vars={"gain": 4}, t=t)
@@ -580,7 +580,7 @@ def test_dispatch_vars(load):
 
 
 def test_dispatch_errors(m):
-    """K1: missing counts, wrong counts, arguments of the wrong shape."""
+    """Missing counts, wrong counts, arguments of the wrong shape. (Feature K1.)"""
     t = spy.Tensor.zeros(m.device, (4,))
     with pytest.raises(TypeError, match="thread_count"):
         m.fill.dispatch()
@@ -599,12 +599,12 @@ def test_dispatch_errors(m):
 
 
 def test_repr(m):
-    """M3: what they are."""
+    """repr() of functions, types and modules says what they are. (Feature M3.)"""
     assert repr(m.add).startswith("<slangpy.Function add") and repr(m.Foo) == 'func::BaseStruct(full_name="Foo")'
 
 
 def test_links_do_not_change_the_function(m):
-    """F9: each link makes a new function."""
+    """Each link makes a new function. (Feature F9.)"""
     f = m.amplify
     g = f.set(gain=2)
     h = g.return_type("numpy").map((0,))
@@ -615,13 +615,13 @@ def test_links_do_not_change_the_function(m):
 
 
 def test_links_in_any_order(m):
-    """F9: constants, prelude, group size, map together."""
+    """Constants, prelude, group size and map can be chained in any order. (Feature F9.)"""
     f = m.scaled.prelude("// text").constants({"SCALE": 2}).thread_group_size(64).map(x=(0,)).return_type("numpy")
     assert f(np.float32([1, 2, 3])).tolist() == [2, 4, 6]
 
 
 def test_explain(m):
-    """W1: what a call would do: the binding table and the kernel; nothing runs."""
+    """What a call would do: the binding table and the kernel; nothing runs. (Feature W1.)"""
     before = m.device.stats()["dispatches"]
     text = m.add.explain(np.float32([1, 2]), b=1)
     assert "float add(float a, float b)" in text and "SV_DispatchThreadID" in text and "a " in text
@@ -632,14 +632,14 @@ def test_explain(m):
 
 
 def test_time(m):
-    """F1: the GPU's time of a call, in seconds."""
+    """time() returns the GPU's time of a call in seconds. (Feature F1.)"""
     x = spy.Tensor.zeros(m.device, (100000,))
     t = m.add.time(x, 1.0, _result=x)
     assert 0 < t < 10 and x.to_numpy()[5] == 1
 
 
 def test_explain_and_time_of_options(m):
-    """F3, W1: of the kernel that the chained function's calls have."""
+    """Of the kernel that the chained function's calls have. (Features F3, W1.)"""
     f = m.scaled.constants({"SCALE": 2.5}).prelude("// my own line")
     assert "const float SCALE" in f.explain(1) and "// my own line" in f.explain(1)
     r = spy.Tensor.zeros(m.device, (2,))
@@ -647,7 +647,7 @@ def test_explain_and_time_of_options(m):
 
 
 def test_reload(device):
-    """M7, M3: functions mean the new code."""
+    """After a reload functions run the new code. (Features M7, M3.)"""
     m = spy.Module.load_from_source(device, "reloaded", "int f() { return 1; }")
     f = m.f
     assert f() == 1
@@ -659,7 +659,7 @@ def test_reload(device):
 
 
 def test_struct_attributes_missing(m):
-    """M3: what a type does not have."""
+    """Missing methods of a type raise AttributeError. (Feature M3.)"""
     with pytest.raises(AttributeError, match="Type 'Foo' has no function or type named 'nothing'"):
         m.Foo.nothing
     with pytest.raises(KeyError):
@@ -669,7 +669,7 @@ def test_struct_attributes_missing(m):
 
 
 def test_no_instances(m):
-    """M3: types that only the library makes."""
+    """Classes whose objects only the library makes cannot be called. (Feature M3.)"""
     for t in (spy.Function, spy.Struct):
         with pytest.raises(TypeError):
             t()
@@ -692,7 +692,7 @@ struct P { float x;
 
 
 def test_tells_its_declarations(device, tmp_path):
-    """W1: print(f), f.__doc__ and inspect.signature(f) are Slang's declarations with their comments, from text and from files."""
+    """print(f), f.__doc__ and inspect.signature(f) are Slang's declarations with their comments, from text and from files. (Feature W1.)"""
     import inspect
     import pydoc
 
@@ -717,7 +717,7 @@ def test_tells_its_declarations(device, tmp_path):
 
 
 def test_optimisation_without_its_library(device):
-    """M8: without slang-glslang it is left out, with one warning for the device; options of NVRTC reach it or are refused."""
+    """Without slang-glslang it is left out, with one warning for the device; options of NVRTC reach it or are refused. (Feature M8.)"""
     source = "float f(float x) { return 2 * x; }"
     seen = []
     with spy.create_device(log=lambda level, message: seen.append((level, message))) as d:

@@ -68,7 +68,7 @@ BATCH = 10
 
 @pytest.mark.parametrize("batch", range((COUNT + BATCH - 1) // BATCH))
 def test_random_graphs(device, batch):
-    """Fused, unfused and in numpy with dual numbers: values, and gradients of all inputs."""
+    """Random graphs have the same values and gradients fused, unfused and in numpy with dual numbers."""
     module = spy.Module.load_from_source(device, "fuse_graphs", fuse_graphs.SOURCE)
     table = fuse_graphs.steps(module)
     first = int(os.environ.get("SPY_TEST_SEED", "0")) + batch * BATCH
@@ -400,7 +400,7 @@ def test_long_chains(m):
 
 
 def test_reductions_on_two_devices(device):
-    """slangpy.sum belongs to no device."""
+    """slangpy.sum() is used with tensors of two devices in turn."""
     other = spy.create_device()
     try:
         for d in (device, other, device):
@@ -459,7 +459,7 @@ WEIGHTS = np.array([0.25, 0.5, 0.25])
 @pytest.mark.parametrize("dims", [None, 0, (1,), (0, 1), -1])
 @pytest.mark.parametrize("kind", REDUCTIONS)
 def test_reductions(device, m, x, kind, dims):
-    """Values and gradients against numpy; one kernel."""
+    """A reduction is one kernel, and its values and gradients equal numpy's."""
     f = spy.fuse(lambda c: getattr(spy, kind)(m.luminance(m.tint(c, 1.5)), dims), name="reduced")
     values = (X.astype(np.float64) * 1.5 + 1) @ WEIGHTS
     want = np.asarray(REDUCTIONS[kind](values, axis=dims))

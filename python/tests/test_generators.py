@@ -37,38 +37,38 @@ def ids(shape):
 
 @pytest.mark.parametrize("shape", [(4, 4), (2, 5), (7, 3)])
 def test_call_id_vector(m, shape):
-    """G1: .x is the last dimension."""
+    """call_id() for a vector has the last dimension in .x. (Feature G1.)"""
     r = m.i2(spy.call_id(), _result=np.zeros(shape + (2,), np.int32))
     assert np.array_equal(r, ids(shape))
 
 
 def test_call_id_array_order(m):
-    """G1, V4: an array has the order of the shape."""
+    """An array has the order of the shape. (Features G1, V4.)"""
     r = m.a2(spy.call_id(), _result=np.zeros((3, 4, 2), np.int32))
     assert np.array_equal(r, np.stack(np.indices((3, 4)), -1))
 
 
 @pytest.mark.parametrize("name, size", [("i3", 3), ("i2", 2)])
 def test_call_id_pads_with_zero(m, name, size):
-    """G1: dimensions that the call does not have are 0."""
+    """Dimensions that the call does not have are 0. (Feature G1.)"""
     r = m[name](spy.call_id(), _result=np.zeros((5, size), np.int32))
     assert np.array_equal(r[:, 0], np.arange(5)) and not r[:, 1:].any()
 
 
 def test_call_id_scalar_and_float(m):
-    """G1: a number takes the last coordinate; floats too."""
+    """A number takes the last coordinate; floats too. (Feature G1.)"""
     assert m.i1(spy.call_id(), _result=np.zeros((2, 3), np.int32)).tolist() == [[0, 1, 2]] * 2
     assert np.array_equal(m.f2(spy.call_id(), _result=np.zeros((2, 3, 2), np.float32)), ids((2, 3)))
 
 
 def test_call_id_beside_arrays(m):
-    """G1: other arguments say the shape."""
+    """call_id() takes the call's shape from the other arguments. (Feature G1.)"""
     x = np.float32([[1, 2, 3], [4, 5, 6]])
     assert np.array_equal(m.add(x, spy.call_id(), _result="numpy"), x + [0, 1, 2])
 
 
 def test_thread_id(m):
-    """G2: the number of the element in x."""
+    """thread_id() gives the number of the element in .x. (Feature G2.)"""
     r = m.i2(spy.thread_id(), _result=np.zeros((3, 4, 2), np.int32))
     assert np.array_equal(r[..., 0].ravel(), np.arange(12)) and not r[..., 1].any()
     assert np.array_equal(m.u1(spy.thread_id(), _result=np.zeros(5, np.uint32)), np.arange(5))
@@ -77,7 +77,7 @@ def test_thread_id(m):
 @pytest.mark.parametrize("make", [spy.call_id, spy.thread_id])
 @pytest.mark.parametrize("bad", [0, -2, 9])
 def test_ids_bad_dims(make, bad):
-    """G1, G2: dims is -1 or a number of dimensions."""
+    """Dims is -1 or a number of dimensions. (Features G1, G2.)"""
     with pytest.raises(ValueError, match="dims"):
         make(bad)
     assert make(dims=-1) is not None and make(2) is not None
@@ -87,13 +87,13 @@ def test_ids_bad_dims(make, bad):
 
 
 def test_grid(m):
-    """G5: sizes of the call."""
+    """grid() sets the sizes of the call. (Feature G5.)"""
     assert np.array_equal(m.i2(spy.grid(shape=(4, 4)), _result="numpy"), ids((4, 4)))
     assert np.array_equal(m.i2(spy.grid((2, 5)), _result="numpy"), ids((2, 5)))
 
 
 def test_grid_stride_and_offset(m):
-    """G5: offset + stride * coordinate."""
+    """grid() gives offset + stride * coordinate. (Feature G5.)"""
     assert np.array_equal(m.i2(spy.grid(shape=(4, 3), stride=(2, 3)), _result="numpy"), ids((4, 3)) * [3, 2])
     assert np.array_equal(m.i2(spy.grid((4, 3), offset=(10, 20)), _result="numpy"), ids((4, 3)) + [20, 10])
     assert np.array_equal(m.a2(spy.grid((4, 3), (10, 20), (2, -1)), _result="numpy"),
@@ -101,7 +101,7 @@ def test_grid_stride_and_offset(m):
 
 
 def test_grid_open_dimensions(m):
-    """G5: -1 is any size, an int is a rank."""
+    """-1 is any size, an int is a rank. (Feature G5.)"""
     out = np.zeros((3, 4, 2), np.int32)
     assert np.array_equal(m.i2(spy.grid((-1, -1)), _result=out), ids((3, 4)))
     assert np.array_equal(m.i2(spy.grid(2), _result=out), ids((3, 4)))
@@ -109,20 +109,20 @@ def test_grid_open_dimensions(m):
 
 
 def test_grid_mismatch(m):
-    """G5: other sizes than the result's are an error."""
+    """Other sizes than the result's are an error. (Feature G5.)"""
     with pytest.raises(ValueError, match="hape"):
         m.i2(spy.grid((4, 4)), _result=np.zeros((3, 4, 2), np.int32))
 
 
 @pytest.mark.parametrize("args", [(0,), (9,), ((1,) * 9,)])
 def test_grid_bad_rank(args):
-    """G5: ranks of 1 to 8."""
+    """grid() refuses ranks other than 1 to 8. (Feature G5.)"""
     with pytest.raises(ValueError):
         spy.grid(*args)
 
 
 def test_grid_bad_types(m):
-    """G5: errors name the argument."""
+    """Errors of grid() name the argument. (Feature G5.)"""
     with pytest.raises(TypeError, match="shape"):
         spy.grid("4")
     with pytest.raises(TypeError):
@@ -132,7 +132,7 @@ def test_grid_bad_types(m):
 
 
 def test_grid_feeds_a_call(m):
-    """G5: beside an array of its size."""
+    """grid() can be used beside an array of its size. (Feature G5.)"""
     x = np.float32([1, 2, 3])
     assert np.array_equal(m.add(spy.grid((3,)), x, _result="numpy"), x + [0, 1, 2])
 
@@ -166,33 +166,33 @@ def wang_values(count, numbers, seed=2640457667, warmup=0, hash_seed=True):
 @pytest.mark.parametrize("options", [{}, {"seed": 7}, {"warmup": 3}, {"hash_seed": False}, {"seed": 0}, {"seed": 2**32 - 1, "warmup": 1},
                                      {"seed": 5, "warmup": 2, "hash_seed": False}])
 def test_wang_hash(m, options):
-    """G3: the published hash, with seed, warmup and hash_seed."""
+    """wang_hash() gives the published hash, with seed, warmup and hash_seed. (Feature G3.)"""
     r = m.u2(spy.wang_hash(dim=2, **options), _result=np.zeros((50, 2), np.uint32))
     assert np.array_equal(r, wang_values(50, 2, **options))
 
 
 def test_wang_hash_default_dim_feeds_vectors(m):
-    """G3: SlangPy's page gives wang_hash() to an int2."""
+    """SlangPy's page gives wang_hash() to an int2. (Feature G3.)"""
     r = m.i2(spy.wang_hash(), _result=np.zeros((4, 4, 2), np.int32))
     assert np.array_equal(r.reshape(-1, 2).view(np.uint32), wang_values(16, 2))
 
 
 @pytest.mark.parametrize("options", [{}, {"seed": 9}, {"warmup": 2}, {"hash_seed": False}])
 def test_rand_float(m, options):
-    """G4: 23 bits of the same sequence, scaled; warmup and hash_seed count."""
+    """rand_float() scales 23 bits of wang_hash()'s numbers, with its warmup and hash_seed. (Feature G4.)"""
     r = m.f3(spy.rand_float(-1, 3, 3, **options), _result=np.zeros((40, 3), np.float32))
     expected = (wang_values(40, 3, **options) & 0x7FFFFF) * (1.0 / 0x800000) * 4 - 1
     assert np.allclose(r, expected, atol=1e-6)
 
 
 def test_rand_float_range(m):
-    """G4: in [min, max), the mean in the middle."""
+    """rand_float() gives numbers in [min, max) whose mean is in the middle. (Feature G4.)"""
     r = m.f1(spy.rand_float(min=2, max=10, warmup=1), _result=np.zeros(20000, np.float32))
     assert r.min() >= 2 and r.max() < 10 and abs(r.mean() - 6) < 0.1
 
 
 def test_random_in_structs(m):
-    """C5, G4: a generator as a field."""
+    """A field of a dict may be a generator. (Features C5, G4.)"""
     r = m.pick({"a": spy.rand_float(0, 1), "b": np.float32([1, 2, 3])}, _result="numpy")
     assert np.array_equal(np.floor(r), [100, 200, 300])
 
@@ -201,13 +201,13 @@ def test_random_in_structs(m):
 @pytest.mark.parametrize("bad, name", [({"seed": -1}, "seed"), ({"seed": 2**32}, "seed"), ({"warmup": -1}, "warmup"),
                                        ({"warmup": 2**32}, "warmup"), ({"dim": 0}, "dim")])
 def test_random_bad_options(make, bad, name):
-    """G3, G4: numbers out of range."""
+    """Random generators refuse numbers out of range. (Features G3, G4.)"""
     with pytest.raises(ValueError, match=name):
         make(**bad)
 
 
 def test_random_bad_names():
-    """G3, G4: unknown options."""
+    """Random generators refuse unknown options. (Features G3, G4.)"""
     with pytest.raises(TypeError):
         spy.wang_hash(seeds=1)
     with pytest.raises(TypeError):
@@ -218,7 +218,7 @@ def test_random_bad_names():
 
 
 def test_generic_parameters_need_a_type(m):
-    """G1: a generator has no type of its own; map() gives one."""
+    """A generator has no type of its own; map() gives one. (Feature G1.)"""
     with pytest.raises(TypeError):
         m.same(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
     r = m.same.map("int2")(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
@@ -226,14 +226,14 @@ def test_generic_parameters_need_a_type(m):
 
 
 def test_generators_are_inputs_only(load):
-    """G1: not for out parameters."""
+    """out parameters refuse generators. (Feature G1.)"""
     m = load("void f(out float x) { x = 1; }")
     with pytest.raises(TypeError, match="'x' is an out parameter"):
         m.f(spy.call_id())
 
 
 def test_generators_can_be_used_again(m):
-    """G1: one object in many calls and places."""
+    """One generator object can be used in many calls and for several parameters. (Feature G1.)"""
     g = spy.call_id()
     for shape in ((2, 2), (3, 5)):
         assert np.array_equal(m.i2(g, _result=np.zeros(shape + (2,), np.int32)), ids(shape))
@@ -241,25 +241,25 @@ def test_generators_can_be_used_again(m):
 
 
 def test_repr():
-    """G1: generators say what they are."""
+    """Generators say what they are. (Feature G1.)"""
     for g, name in ((spy.call_id(), "call_id"), (spy.thread_id(), "thread_id"), (spy.grid(1), "grid"), (spy.wang_hash(), "wang_hash"),
                     (spy.rand_float(), "rand_float")):
         assert name in repr(g)
 
 
 def test_generators_alone_have_no_size(m):
-    """G1: a call of generators alone is one element."""
+    """A call of generators alone is one element. (Feature G1.)"""
     assert m.i1(spy.call_id()) == 0
     assert m.u1(spy.thread_id()) == 0
 
 
 def test_range_wide(m):
-    """C10: a long range."""
+    """A range may be long. (Feature C10.)"""
     r = m.i1(range(0, 3000000, 3))
     assert r.shape == (1000000,) and r[999999:].to_numpy().tolist() == [2999997]
 
 
 def test_range_too_large(m):
-    """C10: 32 bits."""
+    """A range must fit 32 bits. (Feature C10.)"""
     with pytest.raises((ValueError, OverflowError)):
         m.i1(range(2**40, 2**40 + 3))

@@ -115,7 +115,7 @@ ONE = spy.diffPair(d=1.0)
 # >>the public documentation's example
 
 def test_documented_example(device, m):
-    """A1, A2: SlangPy's page 'Basic Auto-diff', as printed."""
+    """The example of SlangPy's page 'Basic Auto-diff' runs as printed. (Features A1, A2.)"""
     module = m
     x = spy.Tensor.numpy(device, np.array([1, 2, 3, 4], dtype=np.float32)).with_grads(zero=True)
     result: spy.Tensor = module.polynomial(a=2, b=8, c=-1, x=x, _result='tensor')
@@ -132,7 +132,7 @@ def test_documented_example(device, m):
 
 
 def test_style(m, tensor):
-    """A1: style.md's whole program."""
+    """The calls of the README's C program give its numbers. (Feature A1.)"""
     x, out = tensor([1, 2, 3, 4]), tensor(np.zeros(4))
     m.saxpy(a=2, x=x, y=1, _result=out)
     out.grad.copy_from_numpy(np.ones(4))
@@ -170,7 +170,7 @@ def formulas(load):
     for i, (slang, _, n) in enumerate(FORMULAS):
         for dtype in ("float", "double"):
             if dtype == "double" and any(f in slang for f in ("sin", "cos", "exp", "log", "pow", "tan")):
-                continue  # SPIR-V has these for float alone
+                continue  # SPIR-V has these functions only for float
             parameters = ", ".join(f"{dtype} {name}" for name in "abc"[:n])
             text += f"[Differentiable] {dtype} f{i}_{dtype}({parameters}) {{ return {slang}; }}\n"
     return load(text)
@@ -198,7 +198,7 @@ if os.environ.get("SPY_TEST_SIZE") == "small":
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("i", range(len(FORMULAS)))
 def test_formulas(formulas, tensor, i, shapes):
-    """A1, A3: backward and forward against central differences; the two agree with each other (dot product)."""
+    """Backward and forward against central differences; the two agree with each other (dot product). (Features A1, A3.)"""
     _, f, n = FORMULAS[i]
     for dtype, number, tolerance in (("float", np.float32, 2e-4), ("double", np.float64, 1e-7)):
         function = getattr(formulas, f"f{i}_{dtype}", None) if dtype == "float" else formulas.find_function(f"f{i}_double")
@@ -227,7 +227,8 @@ def test_formulas(formulas, tensor, i, shapes):
 
 @pytest.mark.parametrize("shape", [(3,), (1000,), (65, 129), (2, 3, 4, 5)])
 def test_shared_by_all(m, device, tensor, shape):
-    """A1: what all elements share gets the sum, whatever it is: one element, a number in a pair, a view."""
+    """A value that all elements share gets the sum of their gradients, be it a tensor of one element, a number in a pair or a view.
+    (Feature A1.)"""
     x = rand(*shape)
     expected = x.sum(dtype=np.float64)
     w, pair = tensor([2.0]), spy.diffPair(2.0)
@@ -243,7 +244,7 @@ def test_shared_by_all(m, device, tensor, shape):
 
 @pytest.mark.parametrize("count", [1, 7, 5000])
 def test_half(device, m, count):
-    """A1: gradients of halves are summed in float and rounded once."""
+    """Gradients of halves are summed in float and rounded once. (Feature A1.)"""
     x = rng.uniform(0.5, 1.5, count).astype(np.float16)
     w = spy.Tensor.from_numpy(device, np.array([2], np.float16)).with_grads()
     t = spy.Tensor.from_numpy(device, x).with_grads()
@@ -256,7 +257,7 @@ def test_half(device, m, count):
 
 
 def test_float_gradients_of_halves(device, m):
-    """A2: a gradient of other floats than its tensor's."""
+    """A tensor of halves may have a gradient of floats. (Feature A2.)"""
     x = np.array([0.5, 1, 2], np.float16)
     w = spy.Tensor.from_numpy(device, np.array([1], np.float16)).with_grads(grad_out=spy.Tensor.zeros(device, (1,)))
     m.times_half.bwds(spy.Tensor.from_numpy(device, x).with_grads(), w, _result=spy.diffPair(d=1.0))
@@ -264,7 +265,7 @@ def test_float_gradients_of_halves(device, m):
 
 
 def test_double(device, m):
-    """A1: doubles keep their digits, in tensors and in pairs."""
+    """Doubles keep their digits, in tensors and in pairs. (Feature A1.)"""
     x = rng.uniform(size=200)
     t = spy.Tensor.from_numpy(device, x).with_grads()
     w = spy.diffPair(1 / 3)
@@ -274,7 +275,7 @@ def test_double(device, m):
 
 
 def test_vectors(device, m, tensor):
-    """A5: vectors, matrices and arrays, from tensors of them and from tensors of floats."""
+    """Vectors, matrices and arrays have gradients, in tensors of them and in tensors of floats. (Feature A5.)"""
     v, s = rand(6, 3), rand(6)
     seed = rand(6, 3)
     for typed in True, False:
@@ -298,7 +299,7 @@ def test_vectors(device, m, tensor):
 
 
 def test_generics(m, tensor):
-    """A1: generic functions."""
+    """Generic functions have gradients. (Feature A1.)"""
     x = tensor([1, 2, 3])
     m.square.bwds(x, _result=ONE)
     near(x.grad, [2, 4, 6])
@@ -315,7 +316,7 @@ def light(**fields):
 
 
 def test_soa(m, tensor, device):
-    """C9, A5: dicts of tensors with and without gradients, nested, beside numbers and pairs."""
+    """Nested dicts may have tensors with and without gradients, numbers and pairs. (Features C9, A5.)"""
     power, k, colors = rand(8), rand(8), rand(8, 3)
     tp, tk = tensor(power), tensor(k)
     plain = spy.Tensor.from_numpy(device, colors, dtype="float3")
@@ -335,7 +336,7 @@ def test_soa(m, tensor, device):
 
 
 def test_aos(m, device):
-    """L6, A5: tensors of structs, whose gradients are tensors of Slang's Differential; fields that have none stay."""
+    """Tensors of structs, whose gradients are tensors of Slang's Differential; fields that have none stay. (Features L6, A5.)"""
     records = np.zeros(4, [("color", "f4", 3), ("power", "f4"), ("id", "i4"), ("inner", [("uv", "f4", 2), ("k", "f4")]), ("off", "f4")])
     records["color"], records["power"], records["inner"]["uv"], records["inner"]["k"] = rand(4, 3), rand(4), rand(4, 2), rand(4)
     t = spy.Tensor.from_numpy(device, records, dtype=m.Light).with_grads()
@@ -354,7 +355,7 @@ def test_aos(m, device):
 
 
 def test_own_differential(m, device):
-    """L6: a Differential that the user declares."""
+    """A struct may have a Differential that the user declares. (Feature L6.)"""
     t = spy.Tensor.from_numpy(device, np.array([(2, 3), (5, 1)], [("a", "f4"), ("n", "i4")]), dtype=m.Own).with_grads()
     assert t.grad.dtype.name == "DOwn"
     m.use_own.bwds(t, _result=ONE)
@@ -364,7 +365,7 @@ def test_own_differential(m, device):
 
 
 def test_pair_of_dicts(m):
-    """C9: a struct and its gradient as two dicts; fields without a gradient are constants."""
+    """A struct and its gradient as two dicts; fields without a gradient are constants. (Feature C9.)"""
     pair = spy.diffPair(light())
     assert pair.grad == {"color": [0.0] * 3, "power": 0.0, "id": 0.0, "inner": {"uv": [0.0] * 2, "k": 0.0}, "off": 0.0}
     pair = spy.DiffPair(light(), {"color": [0.0, 0.0, 1.0], "inner": {"k": 0.5}})
@@ -376,7 +377,7 @@ def test_pair_of_dicts(m):
 
 
 def test_result_struct_forward(load, device):
-    """A3: a struct's gradient as a dict, and as a tensor of Differentials."""
+    """In forward mode a struct's gradient is a dict or a tensor of Differentials. (Feature A3.)"""
     module = load("struct S : IDifferentiable { float a; float2 b; };"
                   "[Differentiable] S make(float x) { S s; s.a = x * x; s.b = float2(x, 3 * x); return s; }")
     one = module.make.fwds(spy.diffPair(3.0, 2.0))
@@ -386,12 +387,13 @@ def test_result_struct_forward(load, device):
     near(many.to_numpy()["b"], [[1, 3], [2, 6]])
 
 
-# >>derivatives of one's own
+# >>derivatives that the user writes
 
 @pytest.mark.parametrize("name, slope", [("custom", lambda x: 7 + 0 * x), ("own", lambda x: 5 + 0 * x),
                                          ("recomputed", lambda x: 3 * x * x), ("through", lambda x: 8 * x + 5)])
 def test_custom_derivatives(m, tensor, name, slope):
-    """A4: [BackwardDerivative], [BackwardDerivativeOf], [PreferRecompute], and through functions that call them."""
+    """Functions with [BackwardDerivative], [BackwardDerivativeOf] and [PreferRecompute] have gradients, also when other functions call
+    them. (Feature A4.)"""
     x = rand(10)
     t = tensor(x)
     getattr(m, name).bwds(t, _result=ONE)
@@ -399,7 +401,7 @@ def test_custom_derivatives(m, tensor, name, slope):
 
 
 def test_no_diff(m, tensor):
-    """A4: no_diff parameters get nothing, paired or not."""
+    """no_diff parameters get nothing, paired or not. (Feature A4.)"""
     a, x = tensor([2, 3]), tensor([5, 7])
     m.saxpy.bwds(a, x, 1.0, _result=ONE)
     near(a.grad, [0, 0])
@@ -416,7 +418,7 @@ def test_no_diff(m, tensor):
 # >>methods
 
 def test_methods(m, device, tensor):
-    """A1: `this` from a dict, a tensor of structs, InstanceTensor and InstanceList; static methods and constructors."""
+    """`this` from a dict, a tensor of structs, InstanceTensor and InstanceList; static methods and constructors. (Feature A1.)"""
     x = rand(3)
     f, c = tensor([2, 3, 4]), tensor([1, 1, 1])
     m.Camera.project.bwds({"_type": "Camera", "f": f, "c": c}, x, _result=ONE)
@@ -449,7 +451,7 @@ def test_methods(m, device, tensor):
 
 
 def test_mutating_methods(m, tensor):
-    """A1, V12: a mutating method's `this` needs both gradients; backward leaves it as it is, forward changes it."""
+    """A mutating method's `this` needs both gradients; backward leaves it as it is, forward changes it. (Features A1, V12.)"""
     sums = tensor([10, 10]).detach()
     f = tensor([2, 3], grad_in=[1, 1], grad_out=sums)
     x = tensor([4, 5])
@@ -469,7 +471,7 @@ def test_mutating_methods(m, tensor):
 # >>parameters that are written
 
 def test_inout(m, tensor):
-    """A1: an inout tensor has two gradients."""
+    """An inout tensor has two gradients. (Feature A1.)"""
     y = tensor([2, 3, 4])
     x = tensor([4, 5, 6], grad_in=[1, 2, 3], grad_out=[10, 10, 10])
     assert x.grad is x.grad_out and x.grad is not x.grad_in
@@ -486,7 +488,7 @@ def test_inout(m, tensor):
 
 
 def test_out(m, tensor, device):
-    """A1, A3: out parameters' gradients are read, of tensors and of pairs; others are of no account."""
+    """Out parameters' gradients are read, of tensors and of pairs; others are of no account. (Features A1, A3.)"""
     x = tensor([1, 2, 3])
     m.two.bwds(x, tensor([0, 0, 0], grad_in=[1, 10, 100]), spy.Tensor.empty(device, (3,)))
     near(x.grad, [2, 40, 600])
@@ -510,7 +512,7 @@ def test_out(m, tensor, device):
 # >>tensors that functions take whole
 
 def test_diff_tensors(m, tensor, device):
-    """L2, L3: DiffTensor, IDiffTensor, load_once, WDiffTensor, RWDiffTensor; without gradients they are constants."""
+    """DiffTensor, IDiffTensor, load_once, WDiffTensor, RWDiffTensor; without gradients they are constants. (Features L2, L3.)"""
     n = 9
     x = tensor(rand(n))
     xs = x.to_numpy().astype(np.float64)
@@ -545,7 +547,7 @@ def test_diff_tensors(m, tensor, device):
 # >>chains
 
 def test_chains(m, tensor, device):
-    """F1, F2: bwds before and after map, set, constants, return_type, thread_group_size, bind."""
+    """bwds may come before or after map, set, constants, return_type, thread_group_size and bind. (Features F1, F2.)"""
     a, b = tensor([1, 2, 3]), tensor([10, 20])
     outer = m.times.map((0,), (1,))
     outer.bwds(a, b, _result=ONE)
@@ -574,7 +576,7 @@ def test_chains(m, tensor, device):
 
 
 def test_verbs(m, tensor, device):
-    """F2: explain, resolve, time, append_to and _thread_count of derivatives; dispatch has none."""
+    """Explain, resolve, time, append_to and _thread_count of derivatives; dispatch has none. (Feature F2.)"""
     x, r = tensor([1, 2, 3]), tensor([0, 0, 0], grad_in=1)
     text = m.times.bwds.explain(x, 3.0, _result=r)
     assert "bwd_diff(spyi_element)" in text and "x.grad" in text
@@ -599,7 +601,7 @@ def test_verbs(m, tensor, device):
 
 
 def test_deterministic(device, m):
-    """A1: the same bits in each run, where numbers of many magnitudes are summed."""
+    """The same bits in each run, where numbers of many magnitudes are summed. (Feature A1.)"""
     n = 1 << 17
     x = (10.0 ** rng.uniform(-6, 6, n) * rng.choice([-1, 1], n)).astype(np.float32)
     t, w = spy.Tensor.from_numpy(device, x), spy.Tensor.full(device, (1,), 1.0).with_grads()
@@ -622,7 +624,7 @@ def test_deterministic(device, m):
 # >>tensors with gradients
 
 def test_with_grads(device, tensor):
-    """A2: one gradient for both, or two; the same memory; what is given stays what it is."""
+    """One gradient for both, or two; the same memory; what is given stays what it is. (Feature A2.)"""
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32))
     assert not hasattr(x, "grad") and x.grad_in is None and x.grad_out is None
     y = x.with_grads()
@@ -651,13 +653,13 @@ def test_with_grads(device, tensor):
     ([1.0, 2.0, 3.0], [1, 2, 3]), ((1, 2, 3), [1, 2, 3]), (0.5, [0.5] * 3), (2, [2] * 3), (np.arange(6, dtype=np.float32)[::2], [0, 2, 4]),
 ])
 def test_gradients_from_numbers(tensor, given, expected):
-    """A2: arrays, lists and numbers become new gradients."""
+    """Arrays, lists and numbers become new gradients. (Feature A2.)"""
     near(tensor([7, 8, 9], grad_in=given).grad_in, expected)
     near(tensor([7, 8, 9], grad_out=given).grad_out, expected)
 
 
 def test_numpy_gradients_are_copies(tensor, m):
-    """A2: an array that was given is not the gradient itself."""
+    """An array that was given is not the gradient itself. (Feature A2.)"""
     given = np.zeros(3, np.float32)
     x = tensor([1, 2, 3], grad_out=given)
     m.times.bwds(x, 2.0, _result=ONE)
@@ -666,7 +668,7 @@ def test_numpy_gradients_are_copies(tensor, m):
 
 
 def test_views(m, tensor):
-    """A2: views see the gradients of what they are views of."""
+    """Views see the gradients of what they are views of. (Feature A2.)"""
     x = tensor(np.arange(12).reshape(3, 4))
     m.times.bwds(x[1], 2.0, _result=ONE)
     m.times.bwds(x[:, ::2], 10.0, _result=ONE)
@@ -685,7 +687,7 @@ def test_views(m, tensor):
 
 
 def test_point_to(tensor):
-    """A2: a tensor that points to another sees its gradients."""
+    """A tensor that points to another sees its gradients. (Feature A2.)"""
     x, y = tensor([1, 2]), tensor([3, 4], grad_in=[5, 6])
     assert x.grad_out is not None
     x.point_to(y)
@@ -693,7 +695,7 @@ def test_point_to(tensor):
 
 
 def test_clear(m, tensor):
-    """A2: clear() of the gradient, also in a list of commands; clear() of the tensor leaves the gradient."""
+    """clear() of the gradient, also in a list of commands; clear() of the tensor leaves the gradient. (Feature A2.)"""
     x = tensor([1, 2])
     m.times.bwds(x, 3.0, _result=ONE)
     x.clear()
@@ -703,7 +705,7 @@ def test_clear(m, tensor):
 
 
 def test_other_name(device, m):
-    """B5: NDDifferentiableBuffer."""
+    """NDDifferentiableBuffer is another name for a tensor with gradients. (Feature B5.)"""
     b = spy.NDDifferentiableBuffer(device, dtype=m.float, shape=(3,))
     assert isinstance(b, spy.NDDifferentiableBuffer) and isinstance(b, spy.NDBuffer)
     b.copy_from_numpy(np.array([1, 2, 3], np.float32))
@@ -720,7 +722,7 @@ def test_other_name(device, m):
 
 
 def test_storage(device, tensor):
-    """A2: the memory in bytes."""
+    """Tensor.storage is a Buffer with the bytes of the tensor's or gradient's memory. (Feature A2.)"""
     x = tensor([1, 2, 3])
     assert isinstance(x.storage, spy.Buffer) and x.storage.size == 12
     x.grad.storage.copy_from_numpy(np.array([4, 5, 6], np.float32))
@@ -730,7 +732,7 @@ def test_storage(device, tensor):
 
 
 def test_lifetime(device, m, tensor):
-    """A2: whoever holds a tensor holds its gradients, and nothing else does."""
+    """Whoever holds a tensor holds its gradients, and nothing else does. (Feature A2.)"""
     x = tensor([1, 2, 3])
     grad, gone = x.grad, weakref.ref(x)
     del x
@@ -759,14 +761,14 @@ def test_lifetime(device, m, tensor):
     (3.0, 0.0, 20.0), (3, 0, 20.0), (3.0, 5.0, 20.0), (np.float32(3), np.float32(1), 20.0), (3.0, None, 20.0), (True, False, 12.0),
 ])
 def test_pair_of_numbers(m, primal, grad, expected):
-    """C9: numbers come back, whatever was there before."""
+    """Numbers come back, whatever was there before. (Feature C9.)"""
     x = spy.diffPair(primal, grad)
     m.polynomial.bwds(2, 8, -1, x, _result=spy.diffPair(d=1.0))
     assert x.grad == expected and type(x.grad) is float and x.primal == primal
 
 
 def test_pair_kinds(m, device):
-    """C9: lists, vectors, arrays, tensors."""
+    """A diffPair takes lists, vectors, arrays and tensors. (Feature C9.)"""
     seed = spy.diffPair(d=spy.float3(1, 2, 3))
     vector = spy.diffPair(spy.float3(1, 2, 3))
     s = spy.diffPair(2.0)
@@ -797,7 +799,7 @@ def test_pair_kinds(m, device):
 
 
 def test_pair_of_array_and_number(m):
-    """C9: one number for the gradients of all; a gradient for each element of one number."""
+    """A diffPair may have one gradient for all elements, or one value with a gradient for each element. (Feature C9.)"""
     x = np.arange(1, 5, dtype=np.float32)
     w = spy.diff_pair(3.0, np.zeros(4, np.float32))
     m.times.bwds(x, w, _result=ONE)
@@ -805,7 +807,7 @@ def test_pair_of_array_and_number(m):
 
 
 def test_pairs_elsewhere(m, device):
-    """C9: calls without gradients take the value alone; a pair that needs none is a constant; packed pairs."""
+    """Calls without gradients take the value alone; a pair that needs none is a constant; packed pairs. (Feature C9.)"""
     x = spy.diffPair(3.0, 7.0)
     assert m.polynomial(2, 8, -1, x) == 41 and x.grad == 7.0
     ref = spy.diffPair(3.0, 7.0)
@@ -832,7 +834,7 @@ def test_pairs_elsewhere(m, device):
 
 
 def test_forward_results(m, device, tensor):
-    """A3: where values and gradients go."""
+    """In forward mode values and gradients of the result go to the given objects. (Feature A3.)"""
     x = tensor([1, 2, 3], grad_in=[1, 1, 2])
     got = m.times.fwds(x, 5.0)
     assert got.grad is got.grad_in is got.grad_out
@@ -986,7 +988,7 @@ def test_cycles_are_collected(m):
 # >>training
 
 def test_training_loop(device, m):
-    """A1: fits a parabola; the steady state holds no more memory, on the GPU and in Python, and submits rarely."""
+    """Fits a parabola; the steady state holds no more memory, on the GPU and in Python, and submits rarely. (Feature A1.)"""
     truth = np.array([0.5, -1, 2])
     xs = np.linspace(-2, 2, 500)
     module = spy.Module.load_from_source(device, "training", """
@@ -1024,7 +1026,7 @@ def test_training_loop(device, m):
 
 
 def test_pairs_leak_nothing(m, device):
-    """C9: objects of calls with pairs, lists and dicts are gone after them."""
+    """Objects of calls with pairs, lists and dicts are gone after them. (Feature C9.)"""
     def calls():
         for _ in range(200):
             x, v = spy.diffPair(2.0), spy.diffPair([1.0, 2.0, 3.0])
@@ -1070,7 +1072,7 @@ def test_threads(m, device):
 
 
 def test_reload(load, device):
-    """E9: after a reload derivatives are those of the new text."""
+    """After a reload derivatives are those of the new text. (Feature E9.)"""
     module = load("[Differentiable] float f(float x) { return 2 * x; }")
     bwds, x = module.f.bwds, spy.Tensor.zeros(device, (2,)).with_grads()
     bwds(x, _result=ONE)
@@ -1089,7 +1091,7 @@ float plain(float x) { return x * 2; }
 
 
 def test_pair_parameters(device, load):
-    """B5: a DifferentialPair<T> parameter takes a DiffPair, a tensor with gradients, or a dict."""
+    """A DifferentialPair<T> parameter takes a DiffPair, a tensor with gradients, or a dict. (Feature B5.)"""
     m = load(PAIRS)
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32)).with_grads()
     x.grad_out.copy_from_numpy(np.array([10, 20, 30], np.float32))
@@ -1124,7 +1126,7 @@ float dot_all<let N : int>(DifferentialPair<vector<float, N>> p) { return dot(p.
 
 
 def test_pairs_in_structs(device, load):
-    """B5: a DifferentialPair<T> in a struct, from nested dicts of pairs, dicts and tensors with gradients."""
+    """A field DifferentialPair<T> of a struct takes nested dicts of pairs, dicts, and tensors with gradients. (Feature B5.)"""
     m = load(PAIRS_INSIDE)
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32)).with_grads()
     x.grad_out.copy_from_numpy(np.array([4, 5, 6], np.float32))
@@ -1147,7 +1149,7 @@ def test_pairs_in_structs(device, load):
 
 
 def test_generic_pairs(device, load):
-    """B5: the T of a DifferentialPair<T> parameter comes from the argument, as other generic parameters do."""
+    """The T of a DifferentialPair<T> parameter comes from the argument, as other generic parameters do. (Feature B5.)"""
     m = load(PAIRS_INSIDE)
     x = spy.Tensor.from_numpy(device, np.array([[1, 2, 3]] * 2, np.float32)).with_grads()
     x.grad_out.copy_from_numpy(np.array([[4, 5, 6]] * 2, np.float32))
@@ -1164,7 +1166,7 @@ def test_generic_pairs(device, load):
 
 
 def test_nested_kinds_in_imports(device, tmp_path):
-    """C9: a call of a function of the other kind, in an imported module, is refused by name in each mode."""
+    """A call of a function of the other kind, in an imported module, is refused by name in each mode. (Feature C9.)"""
     (tmp_path / "nested_parts.slang").write_text("""
 public [ForwardDifferentiable] void forward_only(float x, out float y) { y = x * x; }
 public void by5(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 5 * d); }

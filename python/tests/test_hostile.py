@@ -1,4 +1,4 @@
-"""Values whose own code changes what is being read, values without an end, and names that are none: each is an exception that says
+"""Values whose own code changes what is being read, values without an end, and strings that are no names: each is an exception that says
 which function, which argument, what was expected and what came. Nothing crashes, and nothing is written by half.
 
 Issue 13: 22, 26 (NUL), 27 (Ctrl-C at the end), 29. What a crash would hide is found by the step python-asan of tests/run.
@@ -64,14 +64,14 @@ class RunsIndex(Runs):
 @pytest.mark.parametrize("change", [
     lambda l: l.extend([1.0] * 100000), lambda l: l.clear(), lambda l: l.append([1.0]), lambda l: l.__setitem__(slice(None), [[1.0]] * 50)])
 def test_a_list_that_changes(m, make, change):
-    """22: a list is measured and filled as it was given."""
+    """A list that changes during its conversion is converted as it was at the beginning."""
     values = []
     values += [make(lambda: change(values)) if make is Runs else Runs(lambda: change(values)), 2.0, 3.0]
     assert m.one(values, _result="numpy").tolist() == [1, 2, 3]
 
 
 def test_rows_that_change(m):
-    """22: the same for rows of a nested list, before and behind the row that changes them."""
+    """Rows of a nested list that other rows change are converted as they were at the beginning."""
     for first in (True, False):
         row = [1.0, 2.0]
         changing = [Runs(lambda: row.extend([1.0] * 100000)), 4.0]
@@ -89,7 +89,7 @@ def test_each_number_is_asked_once(m):
 
 
 def test_numbers_of_lists(m, load):
-    """C1: ints stay ints until a float comes; what no type has together is refused."""
+    """A list of ints stays ints until a float comes; numbers that no type can hold together are refused. (Feature C1.)"""
     i = load("int64_t l(int64_t x) { return x; } uint64_t u(uint64_t x) { return x; } double d(double x) { return x; }")
     assert i.l([2**62, -1, True], _result="numpy").tolist() == [2**62, -1, 1]
     assert i.u([2**64 - 1, 0], _result="numpy").tolist() == [2**64 - 1, 0]
@@ -103,7 +103,7 @@ def test_numbers_of_lists(m, load):
 
 
 def test_dicts_with_other_keys(m, device):
-    """22: keys that are no str, in each place that reads fields by name."""
+    """Dicts with keys that are no str are refused wherever fields are read by name."""
     for bad in ({b"a": 2.0}, {"a": 1.0, 7: 2.0}, {("a",): 1.0}):
         for value in (bad, [bad, bad], {"p": bad, "c": 1.0}, {"p": [bad, bad], "c": 1.0}):
             fails(TypeError, "argument .*expected field names of str, got a key of <class '(bytes|int|tuple)'>",
@@ -120,7 +120,7 @@ def test_dicts_with_other_keys(m, device):
 
 
 def test_dicts_that_change(m, device):
-    """22: a dict is read once; values that change the dict while they are converted do not change the argument."""
+    """A dict is read once; values that change the dict while they are converted do not change the argument."""
     def value(target):
         return {"a": Runs(lambda: (target.clear(), target.update({"x%d" % i: 1 for i in range(200)}))), "".join(["b"]): 2.0}
 
@@ -145,7 +145,7 @@ def test_dicts_that_change(m, device):
 
 
 def test_rows_of_dicts_with_hostile_keys(m):
-    """22: keys are compared by their own code, which takes the rows away."""
+    """Code in the comparison of keys may remove rows of the list that is being converted."""
     rows = []
 
     class Key(str):
@@ -161,7 +161,7 @@ def test_rows_of_dicts_with_hostile_keys(m):
 
 
 def test_defines_that_change(device):
-    """22: defines whose values add more of them."""
+    """Values of defines may add further defines while they are read."""
     defines = {}
 
     class Adds:
@@ -190,7 +190,7 @@ def test_options_whose_warning_changes_them(device, recwarn):
 
 
 def test_globals_that_change(m):
-    """22: the cursor of write(), kept, changes the globals while they are converted."""
+    """A cursor that write() gave may be kept and change the globals while they are converted."""
     kept = []
 
     def write(cursor):
@@ -201,7 +201,7 @@ def test_globals_that_change(m):
 
 
 def test_a_cursor_loaded_meanwhile(m, device):
-    """22: code of a value loads the cursor that the value is written to."""
+    """Code of a value may load the cursor that the value is written to."""
     cursor = spy.Tensor.from_numpy(device, np.array([[1, 2]], np.float32), dtype=m.Pair).cursor()
     cursor[0].b = 9.0
     cursor[0].a = Runs(cursor.load, 5.0)
@@ -212,7 +212,7 @@ def test_a_cursor_loaded_meanwhile(m, device):
 
 
 def test_a_device_closed_meanwhile():
-    """22: while it is used, close() is refused; between uses it closes, and the call says so."""
+    """close() during a use of the device is refused; between two uses of one call it closes the device, and the call fails."""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "closed", SOURCE)
     tensor = spy.Tensor.zeros(d, (1,))
@@ -234,7 +234,7 @@ def test_a_device_closed_meanwhile():
 
 
 def test_objects_of_closed_devices(m, device):
-    """22: their memory is gone; they are refused before it is looked at."""
+    """Objects of a closed device, whose memory has been freed, are refused."""
     other = spy.create_device()
     tensor, buffer, module = spy.Tensor.zeros(other, (4,)), other.create_buffer(64), spy.Module.load_from_source(other, "o", "")
     encoder, mine = other.create_command_encoder(), spy.Tensor.zeros(device, (4,))
@@ -254,7 +254,7 @@ def test_objects_of_closed_devices(m, device):
 
 
 def test_a_capsule_consumed_meanwhile(m):
-    """22: DLPack memory stays until the call has run, though another argument's code consumes the capsule."""
+    """DLPack memory stays until the call has run, though another argument's code consumes the capsule."""
     class Producer:
         def __init__(self):
             self.array = np.full(50000, 3, np.float32)
@@ -282,7 +282,7 @@ def test_a_capsule_consumed_meanwhile(m):
 
 
 def test_many_buffers(m):
-    """22: each of a call's buffers is held until it has run."""
+    """Each of a call's buffers is held until it has run."""
     arrays = [bytearray(np.float32([i]).tobytes()) for i in range(20)]
 
     class Resizes:
@@ -366,7 +366,7 @@ def self_containing():
 
 @pytest.mark.parametrize("kind", self_containing())
 def test_no_end(m, kind):
-    """22: RecursionError with the function's and the argument's name."""
+    """Values that contain themselves raise RecursionError with the function's and the argument's name."""
     value = self_containing()[kind]
     fails(RecursionError, "^one: argument 'x': .*at most 100 levels, got one that is nested deeper or contains itself$", m.one, value)
     fails(RecursionError, "^inc: argument 'x': .*at most 100 levels", m.inc, spy.ValueRef(value))
@@ -394,7 +394,7 @@ def test_types_that_become_each_other(m, device):
 
 
 def test_calls_within_calls(m):
-    """22: a call's argument makes the same call."""
+    """Code of a call's argument may make the same call."""
     class This:
         def get_this(self):
             return m.one(This())
@@ -411,7 +411,7 @@ def test_calls_within_calls(m):
 
 
 def test_nul(m, device):
-    """26: C would cut the text off."""
+    """Strings with a NUL character are refused, because C would cut them off."""
     text = r"expected text without NUL characters, got '.*\\x00"
     for use in (lambda: m["add\0x"], lambda: spy.Tensor.zeros(device, (1,), m.Pair).cursor()[0]["a\0x"], lambda: m.find_function("add\0x"), lambda: m.Pair["sum\0x"], lambda: m.add(1.0, **{"b\0x": 2.0}),
                 lambda: m.add(1, 2, **{"_result\0": "numpy"}), lambda: m.pair({"a\0x": 1.0, "b": 2.0}), lambda: m.pair([{"a\0x": 1.0, "b": 2.0}]),
@@ -429,7 +429,7 @@ def test_nul(m, device):
 
 
 def test_text_that_is_none(m):
-    """26: halves of surrogates are no UTF-8."""
+    """Strings with single surrogates, which have no UTF-8 form, are refused."""
     class Says:
         def __str__(self):
             return self.text
@@ -444,7 +444,7 @@ def test_text_that_is_none(m):
 
 
 def test_bad_values(m, device):
-    """29: function, argument, expected, got."""
+    """Errors of wrong values name the function and the argument, and say what was expected and what came."""
     t = spy.Tensor.zeros(device, (4,))
     for value, name in ((None, "NoneType"), ("1", "str"), (1j, "complex"), (b"abcd", "bytes"), (float, "type")):
         fails(TypeError, r"^one: argument 'x': Unsupported type <class '%s'>.*; expected float$" % name, m.one, value)
@@ -478,7 +478,7 @@ def test_bad_values(m, device):
 
 
 def test_no_gradient(m, device):
-    """29: .grad of a tensor that has none."""
+    """.grad of a tensor without a gradient is an error that says how to get one."""
     t = spy.Tensor.zeros(device, (4,))
     fails(AttributeError, r"^Tensor.grad: expected a tensor with gradients, got one without; with_grads\(\)", lambda: t.grad)
     assert not hasattr(t, "grad") and t.grad_in is None and t.grad_out is None
@@ -486,7 +486,7 @@ def test_no_gradient(m, device):
 
 
 def test_misspelled(m):
-    """29: what is near."""
+    """Errors of misspelled names list the nearest names."""
     fails(AttributeError, "Type 'Pair' has no function or type named 'summ', did you mean 'sum'\\?", getattr, m.Pair, "summ")
     fails(KeyError, "Type 'Pair' has no function or type named 'sun', did you mean 'sum'\\?", m.Pair.__getitem__, "sun")
     fails(AttributeError, "InstanceTensor of Pair has no field or method named 'summ', did you mean 'sum'\\?", getattr, spy.InstanceTensor(m.Pair, 2), "summ")
@@ -495,17 +495,17 @@ def test_misspelled(m):
 
 @pytest.mark.parametrize("luid", [[1], [], [0] * 16, [1] * 16, [1] + [0] * 14, [1] + [0] * 16, ["1"] + [0] * 15, [256] + [0] * 15, "x" * 16, 5, {1: 2}])
 def test_luids(luid):
-    """29: a LUID is 16 bytes."""
+    """A LUID that is not 16 bytes is refused."""
     fails(ValueError, "create_device: argument 'adapter_luid': expected the 16 bytes that enumerate_adapters", spy.create_device, adapter_luid=luid)
 
 
 def test_missing_files(device, tmp_path):
-    """29: why, and where it was looked for."""
+    """Errors of missing files say why, and where the files were searched."""
     fails(spy.Error, "nothing_there.slang: the file cannot be read: no such file; searched .*current folder", device.load_module, "nothing_there.slang")
 
 
 def test_close_callbacks_that_raise(monkeypatch):
-    """29: all are called, the device closes, and the first exception arrives; others are printed."""
+    """If close callbacks raise, all are still called, the device closes, the first exception reaches the caller, and others are printed."""
     d = spy.create_device()
     called, printed = [], []
     monkeypatch.setattr(sys, "unraisablehook", lambda error: printed.append(error.exc_value))
@@ -528,14 +528,14 @@ def test_close_callbacks_that_raise(monkeypatch):
 
 
 def test_sizes_of_shapes():
-    """29: products and strides of any size."""
+    """The number of elements may exceed 64 bits; strides of more than 63 bits are refused."""
     assert spy.Shape((2**40, 2**40)).element_count == 2**80
     fails(OverflowError, "Shape: expected strides of at most 63 bits", spy.Shape((2**40, 2**40, 2**40)).calc_contiguous_strides)
     assert spy.Shape((2**40, 2**40, 5)).calc_contiguous_strides() == (5 * 2**40, 5, 1)
 
 
 def test_classes_that_lie(m):
-    """Never a SystemError: metaclasses that give anything."""
+    """Classes whose metaclass gives wrong attributes never cause a SystemError."""
     class Meta(type):
         __mro__ = property(lambda self: [1])
         __name__ = property(lambda self: 3)
@@ -563,7 +563,7 @@ def test_classes_that_lie(m):
 
 @pytest.mark.parametrize("ending", ["d.wait()", "with d: d.wait()", "time.sleep(30)"])
 def test_interrupt_at_the_end(ending):
-    """27: Ctrl-C during a long kernel at the end of a program: it leaves within a second."""
+    """Ctrl-C during a long kernel at the end of a program: it leaves within a second."""
     code, out, err, took = interrupted(slow_work(0.05) + """
         for _ in range(int(20 / took) + 1): m.slow(x, n, _result=x)
         print("at the end", flush=True)

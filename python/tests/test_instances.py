@@ -53,7 +53,7 @@ def lists(module, count=10, seed=0):
 
 @pytest.mark.parametrize("shape", [(10,), (2, 3), (), (0,)])
 def test_construct(module, shape):
-    """I1, I3: arguments of the constructor broadcast over the instances."""
+    """Arguments of the constructor broadcast over the instances. (Features I1, I3.)"""
     tensor = spy.InstanceTensor(struct=module.Particle.as_struct(), shape=shape)
     velocity = random(shape + (3,))
     tensor.construct(p=[1, 2, 3], v=velocity)
@@ -75,7 +75,7 @@ def test_construct_with_random_numbers(module):
 
 @pytest.mark.parametrize("shape", [(10,), (3, 4)])
 def test_methods(module, shape):
-    """I2, I3: mutating methods change the instances, others give tensors; keyword and broadcast arguments."""
+    """Mutating methods change the instances, others give tensors; keyword and broadcast arguments. (Features I2, I3.)"""
     tensor, position, velocity = particles(module, shape)
     tensor.update(0.5)
     tensor.update(dt=0.25)
@@ -103,7 +103,7 @@ def test_static_methods_have_no_this(module):
 
 
 def test_tensors_of_instances_are_arguments(module):
-    """I3, C13: get_this() and update_this()."""
+    """get_this() and update_this(). (Features I3, C13.)"""
     tensor, position, velocity = particles(module)
     np.testing.assert_allclose(module.dot_velocity(tensor, [1, 2, 3], _result="numpy"), velocity @ np.array([1, 2, 3], "f4"), rtol=1e-5)
     module.move_all(p=tensor, by=[1, 0, -1])
@@ -117,7 +117,7 @@ def test_tensors_of_instances_are_arguments(module):
     lambda m, d, a: a.view("f4"), lambda m, d, a: a[["velocity", "position"]],
 ])
 def test_data(device, module, make):
-    """I3: a tensor, a structured array, a dict of arrays or numbers."""
+    """A tensor, a structured array, a dict of arrays or numbers. (Feature I3.)"""
     a = np.zeros(5, [("position", "f4", (3,)), ("velocity", "f4", (3,))])
     a["position"], a["velocity"] = random((5, 3)), random((5, 3), 1)
     data = make(module, device, a)
@@ -177,7 +177,7 @@ def test_instances_refuse(module, act, exception, text):
 # >>InstanceList
 
 def test_list_methods_write_into_the_fields(module):
-    """I4: SOA; a mutating method writes the tensors."""
+    """SOA; a mutating method writes the tensors. (Feature I4.)"""
     many, position, velocity = lists(module)
     many.update(0.5)
     np.testing.assert_allclose(many.position.to_numpy(), position + 0.5 * velocity, rtol=1e-6)
@@ -187,7 +187,7 @@ def test_list_methods_write_into_the_fields(module):
 
 
 def test_list_construct(module):
-    """I1, I4: the constructor fills the fields' tensors."""
+    """The constructor fills the fields' tensors. (Features I1, I4.)"""
     many, _, _ = lists(module)
     velocity = random((10, 3), 7)
     many.construct(p=[1, 2, 3], v=velocity)
@@ -196,7 +196,7 @@ def test_list_construct(module):
 
 
 def test_list_of_numpy_arrays(module):
-    """I4: fields may be arrays, which mutating methods fill."""
+    """Fields may be arrays, which mutating methods fill. (Feature I4.)"""
     position, velocity = random((10, 3)), random((10, 3), 1)
     many = spy.InstanceList(module.Particle, {"position": position.copy(), "velocity": velocity})
     many.update(2.0)
@@ -212,7 +212,7 @@ def test_list_of_constants_and_generators(module):
 
 
 def test_list_of_one_instance_of_numbers(module):
-    """I2, I4: numbers that a mutating method changes come back into the list."""
+    """Numbers that a mutating method changes come back into the list. (Features I2, I4.)"""
     one = spy.InstanceList(module.Particle, {"position": [1, 2, 3], "velocity": [3, 0, 4]})
     one.update(2.0)
     assert list(one.position) == [7, 2, 11] and list(one.velocity) == [3, 0, 4]
@@ -231,7 +231,7 @@ def test_list_fields_are_attributes(module):
 
 
 def test_lists_are_arguments(module):
-    """I4, C13."""
+    """An InstanceList is an argument: its struct is read and written element by element. (Features I4, C13.)"""
     many, position, velocity = lists(module)
     np.testing.assert_allclose(module.dot_velocity(many, [1, 2, 3], _result="numpy"), velocity @ np.array([1, 2, 3], "f4"), rtol=1e-5)
     module.move_all(many, random((10, 3), 4))
@@ -240,7 +240,7 @@ def test_lists_are_arguments(module):
 
 
 def test_nested_lists(device, module):
-    """I4: a field may be an InstanceTensor, an InstanceList or a dict of its own."""
+    """A field may be an InstanceTensor, an InstanceList or a dict of its own. (Feature I4.)"""
     mass = random(5, 3)
     inner, _, velocity = particles(module, (5,))
     expected = mass * np.linalg.norm(velocity, axis=1)
@@ -272,7 +272,7 @@ class Swarm(spy.InstanceList):
 
 
 def test_subclass_of_list(module):
-    """I4."""
+    """A class derived from InstanceList has methods of the struct and of its own. (Feature I4.)"""
     swarm = Swarm(module, "bees", 8)
     velocity = random((8, 3))
     swarm.construct([0, 0, 0], velocity)
@@ -301,7 +301,7 @@ def test_subclass_of_tensor(module):
 
 
 def test_pack(module):
-    """B16, I4: converted once, given to many calls."""
+    """Converted once, given to many calls. (Features B16, I4.)"""
     many, _, velocity = lists(module)
     tensor, _, velocity2 = particles(module, seed=3)
     for instances, v in ((many, velocity), (tensor, velocity2)):
@@ -320,7 +320,7 @@ def test_pack_of_host_arrays(module):
 
 
 class Holder:
-    """C13: a class of the user's own."""
+    """A class of the user's own. (Feature C13.)"""
 
     def __init__(self, this):
         self.this, self.updates = this, []
@@ -361,7 +361,7 @@ def test_instances_are_freed(module):
 
 
 def test_differentiable_generic(device, load):
-    """M8: a differentiable generic struct by its specialised name: found, made, called, with derivatives."""
+    """A differentiable generic struct by its specialised name: found, made, called, with derivatives. (Feature M8.)"""
     m = load("""
 struct MLP<int I, int O> : IDifferentiable { float w[I]; float b[O];
   [Differentiable] float run(float x) { return x * x * w[1] + b[0]; } };

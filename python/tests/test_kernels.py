@@ -1,4 +1,4 @@
-"""K1, K4, K5, M8, M9: programs, kernels, pipelines, shader objects and cursors."""
+"""Programs, kernels, pipelines, shader objects and cursors. (Features K1, K4, K5, M8, M9.)"""
 import numpy as np
 import pytest
 
@@ -45,7 +45,7 @@ def result(buffer):
 
 @pytest.mark.parametrize("count", [[20, 1, 1], (20, 1, 1), [20], 20])
 def test_dispatch(device, program_of, count):
-    """K4: vars are globals, keywords parameters; whole groups run."""
+    """Vars are globals, keywords parameters; whole groups run. (Feature K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     data, x, y = floats(device, 20)
     kernel.dispatch(thread_count=count, vars={"gain": 2.0}, x=x, y=y, k=3.0)
@@ -55,7 +55,7 @@ def test_dispatch(device, program_of, count):
 
 
 def test_vars_reach_parameters(device, program_of):
-    """K4: `vars` is the program's root, which has the entry point's parameters beside the globals; a keyword goes first."""
+    """`vars` is the program's root, which has the entry point's parameters beside the globals; a keyword goes first. (Feature K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     data, x, y = floats(device, 8)
     given = {"gain": 2.0, "x": x, "y": y, "k": 3.0}
@@ -66,14 +66,14 @@ def test_vars_reach_parameters(device, program_of):
 
 
 def test_two_dimensions(device, program_of):
-    """K4"""
+    """dispatch() runs a two-dimensional grid of threads. (Feature K4.)"""
     y = device.create_buffer(size=64)
     device.create_compute_kernel(program_of("grid")).dispatch([4, 4, 1], y=y)
     assert y.to_numpy().view(np.uint32).reshape(4, 4).tolist() == [[c + 10 * r for c in range(4)] for r in range(4)]
 
 
 def test_blocks_and_structs(device, program_of):
-    """K4, K5: nested dicts, paths as names of vars."""
+    """Nested dicts, paths as names of vars. (Features K4, K5.)"""
     data, x, y = floats(device, 4)
     kernel = device.create_compute_kernel(program_of("sets"))
     kernel.dispatch([4, 1, 1], vars={"table": x}, set={"from": x, "add": 1.5, "to": y})
@@ -84,7 +84,7 @@ def test_blocks_and_structs(device, program_of):
 
 
 def test_command_encoder(device, program_of):
-    """K4: recorded, and run when it is submitted."""
+    """Recorded, and run when it is submitted. (Feature K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     data, x, y = floats(device, 16)
     y.clear()
@@ -98,7 +98,7 @@ def test_command_encoder(device, program_of):
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_query_pool(device, program_of, recorded):
-    """K4: GPU times before and after."""
+    """A query pool gets GPU times before and after a kernel. (Feature K4.)"""
     kernel, pool = device.create_compute_kernel(program_of("scale")), device.create_query_pool(count=2)
     data, x, y = floats(device, 16)
     e = device.create_command_encoder() if recorded else None
@@ -110,7 +110,7 @@ def test_query_pool(device, program_of, recorded):
 
 
 def test_compute_pass(device, program_of):
-    """K5, E1: a pipeline, its root object, a cursor on it; values are taken at each dispatch."""
+    """A pipeline, its root object, a cursor on it; values are taken at each dispatch. (Features K5, E1.)"""
     pipeline = device.create_compute_pipeline(program_of("scale"))
     data, x, y = floats(device, 16)
     z = device.create_buffer(size=64)
@@ -133,7 +133,7 @@ def test_compute_pass(device, program_of):
 
 
 def test_root_object(device, program_of):
-    """K5: one object for many passes, nested fields by path or whole."""
+    """One object for many passes, nested fields by path or whole. (Feature K5.)"""
     program = program_of("lights")
     root = device.create_root_shader_object(program)
     y = device.create_buffer(size=12)
@@ -153,7 +153,7 @@ def test_root_object(device, program_of):
 
 
 def test_pass_errors(device, program_of):
-    """K5"""
+    """A compute pass refuses to dispatch without a pipeline, and to bind a program as one. (Feature K5.)"""
     e = device.create_command_encoder()
     p = e.begin_compute_pass()
     with pytest.raises(spy.Error, match="no pipeline is bound"):
@@ -173,7 +173,7 @@ def test_pass_errors(device, program_of):
     ({"k": 1.0}, "not specified"), ({"k": 1.0, "x": 3, "y": 4}, "StructuredBuffer"), ({"nonsense": 1}, "'x' not specified"),
     ({"thread_count": [1, 1, 1, 1]}, "at most 3"), ({"thread_count": [-1]}, "from 0")])
 def test_bad_dispatch(device, program_of, kwargs, words):
-    """K4"""
+    """dispatch() refuses wrong thread counts and variables. (Feature K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     if "thread_count" not in kwargs:
         kwargs = dict(kwargs, thread_count=[1, 1, 1])
@@ -182,7 +182,7 @@ def test_bad_dispatch(device, program_of, kwargs, words):
 
 
 def test_no_cuda_stream(device, program_of):
-    """K4"""
+    """dispatch() refuses cuda_stream on Vulkan. (Feature K4.)"""
     with pytest.raises(spy.Error, match="cuda_stream"):
         device.create_compute_kernel(program_of("grid")).dispatch(1, cuda_stream=5, y=device.create_buffer(size=64))
 
@@ -190,7 +190,7 @@ def test_no_cuda_stream(device, program_of):
 # >>programs
 
 def test_programs_by_hand(device, folder):
-    """M9: session, module, entry points, link."""
+    """A program is made step by step: session, module, entry points, link. (Feature M9.)"""
     session = device.create_slang_session()
     module = session.load_module(str(folder / "kernels_under_test"))
     assert isinstance(module, spy.SlangModule) and isinstance(module, spy.Module)
@@ -204,7 +204,7 @@ def test_programs_by_hand(device, folder):
 
 
 def test_specialize(device, folder):
-    """M9: a generic entry with its arguments, by name or as a type."""
+    """A generic entry point is specialised by names or types. (Feature M9.)"""
     module = device.load_module(str(folder / "kernels_under_test.slang"))
     b = device.create_buffer(size=16)
     for type_of, dtype, v in (("float", np.float32, 2.5), (module.int, np.int32, 7)):
@@ -216,7 +216,7 @@ def test_specialize(device, folder):
 
 
 def test_session_options(device, tmp_path):
-    """M8, M9: a session's options are its modules'."""
+    """A session's options are its modules'. (Features M8, M9.)"""
     source = "int f() { return N; }"
     for n in (3, 4):
         session = device.create_slang_session({"defines": {"N": str(n)}})
@@ -226,7 +226,7 @@ def test_session_options(device, tmp_path):
 
 
 def test_additional_source(device, folder):
-    """M9: text behind the module's own."""
+    """additional_source is added to a program's module. (Feature M9.)"""
     extra = "[shader(\"compute\")] [numthreads(1, 1, 1)] void more(uniform RWStructuredBuffer<float> y) { y[0] = gain + 1; }"
     program = device.load_program(str(folder / "kernels_under_test"), ["more"], extra)
     y = device.create_buffer(size=4)
@@ -235,7 +235,7 @@ def test_additional_source(device, folder):
 
 
 def test_program_errors(device, folder, program_of):
-    """M9: missing files, missing entry points, too many of them, wrong types."""
+    """Missing files, missing or too many entry points and wrong types are errors. (Feature M9.)"""
     with pytest.raises(spy.Error, match="no_such_file"):
         device.load_program("no_such_file", ["main"])
     with pytest.raises(spy.SlangCompileError, match="no_such_file"):

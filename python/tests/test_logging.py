@@ -1,4 +1,4 @@
-"""W2-W7, W9: loggers, compile errors, generated kernels, GPU print, reports, profiling."""
+"""Loggers, compile errors, generated kernels, GPU print, reports, profiling. (Features W2-W7, W9.)"""
 import io
 import json
 import os
@@ -46,7 +46,7 @@ def default():
 
 @pytest.mark.parametrize("threshold", ["none"] + LEVELS)
 def test_levels(threshold):
-    """W5: messages of at least the level are told, by methods and by log()."""
+    """Messages of at least the level are told, by methods and by log(). (Feature W5.)"""
     logger, out = spy.Logger(spy.LogLevel[threshold], "mine", use_default_outputs=False), Collect()
     logger.add_output(out)
     for level in LEVELS:
@@ -58,7 +58,7 @@ def test_levels(threshold):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_once(level, default):
-    """W5: a text is told once, by methods, by log() and by functions; other texts are others."""
+    """A text is told once, by methods, by log() and by functions; other texts are others. (Feature W5.)"""
     logger, out = spy.Logger(spy.LogLevel.debug, use_default_outputs=False), Collect()
     logger.add_output(out)
     for _ in range(3):
@@ -72,7 +72,7 @@ def test_once(level, default):
 
 
 def test_free_log(default):
-    """W5"""
+    """spy.log() reaches the default logger; a message with LogFrequency.once does so once. (Feature W5.)"""
     spy.log(spy.LogLevel.warn, "one")
     spy.log(spy.LogLevel.warn, "free once", spy.LogFrequency.once)
     spy.log(spy.LogLevel.warn, "free once", spy.LogFrequency.once)
@@ -80,7 +80,7 @@ def test_free_log(default):
 
 
 def test_outputs(tmp_path):
-    """W5: files, any object with write(), adding twice, removing."""
+    """Files, any object with write(), adding twice, removing. (Feature W5.)"""
     logger = spy.Logger(name="part", use_default_outputs=False)
     out = Collect()
     file = logger.add_file_output(tmp_path / "log.txt")
@@ -104,7 +104,7 @@ def test_outputs(tmp_path):
 
 
 def test_console_is_stderr(monkeypatch):
-    """W5, W9: what sys.stderr is when a message comes, so that in Jupyter it is the cell's; no colors but on terminals."""
+    """What sys.stderr is when a message comes, so that in Jupyter it is the cell's; no colors but on terminals. (Features W5, W9.)"""
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -123,13 +123,13 @@ def test_console_is_stderr(monkeypatch):
     (lambda: spy.Logger().log(99, "x"), ValueError), (lambda: spy.LoggerOutput().write(spy.LogLevel.info, "", ""), NotImplementedError),
     (lambda: spy.FileLoggerOutput("/nowhere/at/all/log.txt"), OSError), (lambda: setattr(spy.Logger(), "level", "loud"), ValueError)])
 def test_logger_errors(use, error):
-    """W5"""
+    """Loggers refuse wrong arguments. (Feature W5.)"""
     with pytest.raises(error):
         use()
 
 
 def test_threads_log(default):
-    """W5: messages of several threads arrive whole."""
+    """Messages of several threads arrive whole. (Feature W5.)"""
     threads = [threading.Thread(target=lambda k=k: [spy.log_info("{} {}".format(k, i)) for i in range(50)]) for k in range(4)]
     for t in threads:
         t.start()
@@ -141,7 +141,7 @@ def test_threads_log(default):
 # >>messages of devices
 
 def test_compile_errors(default, device):
-    """W2: an exception with the compiler's text; the log has it as a debug message, for those who ask."""
+    """An exception with the compiler's text; the log has it as a debug message, for those who ask. (Feature W2.)"""
     with pytest.raises(spy.SlangCompileError, match="undefined_name") as caught:
         spy.Module.load_from_source(device, "broken_module", "float f() { return undefined_name; }")
     assert isinstance(caught.value, spy.Error) and isinstance(caught.value, RuntimeError)
@@ -151,7 +151,7 @@ def test_compile_errors(default, device):
 
 
 def test_warnings(default, device):
-    """W5: what the compiler warns of is logged once, and no error."""
+    """What the compiler warns of is logged once, and no error. (Feature W5.)"""
     m = spy.Module.load_from_source(device, "warned", "int f(int x) { return x; }\n#warning from_the_source\n")
     assert m.f(1) == 1
     warnings = default.texts(spy.LogLevel.warn)
@@ -159,7 +159,7 @@ def test_warnings(default, device):
 
 
 def test_raised_errors_are_not_told_twice(default, device):
-    """W5: what an exception says is a debug message at most."""
+    """What an exception says is a debug message at most. (Feature W5.)"""
     m = spy.Module.load_from_source(device, "told", ADD)
     for use, error in ((lambda: m.add(1), spy.Error), (lambda: m.add(1, "x"), TypeError), (lambda: m.nothing, AttributeError),
                        (lambda: device.create_buffer(size=1 << 62), spy.Error),
@@ -171,7 +171,7 @@ def test_raised_errors_are_not_told_twice(default, device):
 
 
 def test_stderr_by_default():
-    """W5: a program that sets up nothing sees a compile error once, as the exception, and nothing of what works."""
+    """A program that sets up nothing sees a compile error once, as the exception, and nothing of what works. (Feature W5.)"""
     code = ("import slangpy as spy\nd = spy.create_device()\n"
             "m = spy.Module.load_from_source(d, 'm', 'int f() { return 1; }')\nprint(m.f())\n"
             "try:\n    spy.Module.load_from_source(d, 'x', 'int f() { return missing_thing; }')\n"
@@ -186,7 +186,7 @@ def test_stderr_by_default():
 
 
 def test_a_device_of_its_own_log(default):
-    """W5: log= gets the device's messages instead; what it raises is told and dropped."""
+    """log= gets the device's messages instead; what it raises is told and dropped. (Feature W5.)"""
     seen = []
     with spy.create_device(log=lambda level, message: seen.append((level, message))) as d:
         with pytest.raises(spy.SlangCompileError):
@@ -201,7 +201,7 @@ def test_a_device_of_its_own_log(default):
 
 
 def test_log_may_use_the_device(default):
-    """W5: a callback that calls the device it hears of does not hang."""
+    """A callback that calls the device it hears of does not hang. (Feature W5.)"""
     seen = []
     with spy.create_device() as d:
         m = spy.Module.load_from_source(d, "m", ADD)
@@ -212,7 +212,7 @@ def test_log_may_use_the_device(default):
 
 
 def test_unsupported_keywords_warn(default):
-    """D1: keywords that have no effect say so, once."""
+    """Keywords that have no effect say so, once. (Feature D1.)"""
     for _ in range(2):
         with spy.create_device(bindless_options={"n": 1}):
             pass
@@ -222,7 +222,7 @@ def test_unsupported_keywords_warn(default):
 # >>generated kernels
 
 def test_dump(device, tmp_path):
-    """W3: kernels generated from now on go to files, until it is switched off."""
+    """Kernels generated from now on go to files, until it is switched off. (Feature W3.)"""
     spy.set_dump_generated_shaders(True, tmp_path / "kernels")
     try:
         assert spy.Module.load_from_source(device, "dumped", "int dumped_one(int x) { return x; }").dumped_one(1) == 1
@@ -236,7 +236,7 @@ def test_dump(device, tmp_path):
 
 
 def test_print_generated(device, capfd, tmp_path):
-    """W3: printed when they are compiled, not when they are found in the cache."""
+    """Printed when they are compiled, not when they are found in the cache. (Feature W3.)"""
     spy.set_print_generated_shaders(True)
     try:
         m = spy.Module.load_from_source(device, "printed", "int printed_one(int x) { return x + 1; }")
@@ -251,7 +251,7 @@ def test_print_generated(device, capfd, tmp_path):
 @pytest.mark.parametrize("variable", ["SLANGPY_DUMP_GENERATED_SHADERS", "SLANGPY_PRINT_GENERATED_SHADERS", "SLANGPY_DUMP_SLANG_INTERMEDIATES"])
 @pytest.mark.parametrize("value", ["1", "0"])
 def test_environment(variable, value, tmp_path):
-    """W3: the environment switches them on from the start."""
+    """An environment variable switches kernel dumps on from the start. (Feature W3.)"""
     code = "import slangpy as spy\nd = spy.create_device()\nprint(spy.Module.load_from_source(d, 'm', 'int f() { return 41; }').f())\nd.close()"
     run = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=TOP, **{variable: value}), cwd=tmp_path,
                          capture_output=True, text=True, timeout=60, check=True)
@@ -268,7 +268,7 @@ PRINTS = "import print;\nvoid say(int i) { print(\"i = {}, x = {:.2f}\", i, floa
 
 
 def test_gpu_print(default):
-    """W4: flush_print goes to the log, flush_print_to_string gives it; each message once."""
+    """flush_print() sends printed messages to the log and flush_print_to_string() returns them; each message comes once. (Feature W4.)"""
     with spy.create_device(enable_print=True) as d:
         m = spy.Module.load_from_source(d, "m", PRINTS)
         m.say(np.arange(3, dtype=np.int32))
@@ -281,7 +281,7 @@ def test_gpu_print(default):
 
 
 def test_gpu_print_off(device):
-    """W4: without enable_print it is empty code."""
+    """Without enable_print it is empty code. (Feature W4.)"""
     m = spy.Module.load_from_source(device, "silent", PRINTS)
     m.say(3)
     assert device.flush_print_to_string() == ""
@@ -302,7 +302,7 @@ def test_check_bounds():
 
 
 def test_gpu_print_overflow(default):
-    """W4: what the buffer does not hold is lost, and a warning counts it."""
+    """What the buffer does not hold is lost, and a warning counts it. (Feature W4.)"""
     with spy.create_device(enable_print=True, print_buffer_size=1024) as d:
         m = spy.Module.load_from_source(d, "m", PRINTS)
         m.say(np.arange(1000, dtype=np.int32))
@@ -315,7 +315,7 @@ def test_gpu_print_overflow(default):
 # >>reports
 
 def test_reports():
-    """W6: modules and kernels by name, with their times; nothing without being asked."""
+    """Compilation reports list modules and kernels by name with their times; there are none unless they are enabled. (Feature W6.)"""
     with spy.create_device(enable_compilation_reports=True) as d:
         m = spy.Module.load_from_source(d, "reported", ADD)
         start = time.perf_counter()
@@ -341,7 +341,7 @@ def test_reports():
 
 
 def test_progress():
-    """W6: progress= hears of the same steps, in pairs; what it raises is told and dropped."""
+    """progress= hears of the same steps, in pairs; what it raises is told and dropped. (Feature W6.)"""
     steps = []
     with spy.create_device(progress=lambda step, finished: steps.append((step, finished)), enable_compilation_reports=True) as d:
         spy.Module.load_from_source(d, "m", ADD).add(1, 2)
@@ -354,7 +354,7 @@ def test_progress():
 # >>profiling
 
 def test_zones():
-    """W7: names, nesting, durations; nothing while no profiler runs."""
+    """Names, nesting, durations; nothing while no profiler runs. (Feature W7.)"""
     p = spy.Profiler()
     with spy.profile_zone("before"):
         pass
@@ -381,7 +381,7 @@ def test_zones():
 
 
 def test_profiled_functions():
-    """W7: decorators keep names and results, count each call, also recursive ones and those that raise."""
+    """Decorators keep names and results, count each call, also recursive ones and those that raise. (Feature W7.)"""
     @spy.profile_function
     def plain(n):
         "doc"
@@ -406,7 +406,7 @@ def test_profiled_functions():
 
 
 def test_profiler_states():
-    """W7: started twice, stopped twice; two at once."""
+    """A profiler cannot be started or stopped twice, and two can run at the same time. (Feature W7.)"""
     a, b = spy.Profiler(), spy.Profiler()
     a.start()
     with pytest.raises(RuntimeError, match="started already"):
@@ -421,7 +421,7 @@ def test_profiler_states():
 
 
 def test_profiler_threads():
-    """W7: one zone object used by several threads."""
+    """Several threads can use one zone object. (Feature W7.)"""
     zone, p = spy.profile_zone("shared"), spy.Profiler()
 
     def work():
@@ -441,7 +441,7 @@ def test_profiler_threads():
 
 
 def test_gpu_zones_and_trace(device, tmp_path):
-    """W7: the GPU's time of a zone's work on the host's clock; a trace that is JSON of the trace event format."""
+    """The GPU's time of a zone's work on the host's clock; a trace that is JSON of the trace event format. (Feature W7.)"""
     m = spy.Module.load_from_source(device, "profiled", "float work(float x) { for (int i = 0; i < 200; i++) x = sin(x) + 1; return x; }")
     x, out = spy.Tensor.zeros(device, (1 << 16,)), spy.Tensor.zeros(device, (1 << 16,))
     m.work(x, _result=out)

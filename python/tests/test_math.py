@@ -23,7 +23,7 @@ SQUARE = [f"float{n}x{n}" for n in range(2, 5)]
 
 
 def kind(name):
-    """(type, numpy dtype, shape) of a type's name."""
+    """Returns (type, numpy dtype, shape) for a type's name."""
     base = name.rstrip("1234") if "x" not in name else "float"
     shape = (int(name[-1]),) if "x" not in name else (int(name[-3]), int(name[-1]))
     return getattr(spy, name), DTYPES[base], shape
@@ -42,7 +42,7 @@ def values(name, seed=0, positive=False):
 
 
 def random_rotation(seed):
-    """A rotation matrix by QR, independent of the code under test."""
+    """Returns a random rotation matrix, made by QR decomposition and not by the code under test."""
     q, r = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))
     q *= np.sign(np.diag(r))
     return q if np.linalg.det(q) > 0 else -q
@@ -58,7 +58,7 @@ def about(axis, angle):
 
 
 def to_matrix(q):
-    """The textbook matrix of a unit quaternion."""
+    """Returns the rotation matrix of a unit quaternion by the textbook formula."""
     x, y, z, w = np.array(q, np.float64)
     return np.array(
         [

@@ -178,7 +178,7 @@ SMALL = (3, 2, 4, 1, "SiLU", "Tanh", 1, 6)
 
 
 def test_forward_mode(device, small):
-    """fwds: in the direction of the weights and of the input."""
+    """fwds() gives derivatives in directions of the weights and of the input."""
     rng = np.random.default_rng(3)
     parameters, x, _ = draw(SMALL, rng)
     along, to = rng.standard_normal(parameters.shape).astype(np.float32), rng.standard_normal(x.shape).astype(np.float32)
@@ -301,7 +301,7 @@ import mlp;
 
 
 def slopes(f, x, dy, step=1e-6):
-    """Central differences of a numpy function, weighed with dy."""
+    """Returns central differences of a numpy function, weighted by dy."""
     g = np.zeros_like(x)
     for i in range(x.shape[1]):
         e = np.zeros_like(x)
@@ -320,7 +320,7 @@ def blob(x):
 
 
 def harmonics(d):
-    """By Legendre's polynomials of cos(theta) and powers of x + iy, another way than the library's."""
+    """Computes spherical harmonics by Legendre polynomials of cos(theta) and powers of x + iy, which differs from the library's way."""
     from math import factorial, pi, sqrt
     x, y, z = d.T
     legendre = {(0, 0): 1 + 0 * z, (1, 0): z, (1, 1): -1 + 0 * z, (2, 0): (3 * z * z - 1) / 2, (2, 1): -3 * z, (2, 2): 3 + 0 * z,
@@ -335,7 +335,7 @@ def harmonics(d):
 
 
 def grid(x, table):
-    """table: (3, 64, 2)."""
+    """Computes a hash grid with numpy. `table` has the shape (3, 64, 2)."""
     columns = []
     for level, cells in enumerate((4, 8, 20)):
         place = np.clip(x, 0, 1) * cells
@@ -419,7 +419,7 @@ def test_losses(device, encodings, name, f):
 
 
 def test_adam_and_sgd(device, small):
-    """Against the same steps in numpy, with gradients of numpy's."""
+    """Adam and SGD make the same steps as numpy, with gradients computed by numpy."""
     rng = np.random.default_rng(10)
     first, x, target = draw(SMALL, rng)
     for make in (mlp.Adam, mlp.SGD):

@@ -41,19 +41,19 @@ if os.environ.get("SPY_TEST_SIZE") != "soak":  # g++ and NVRTC need seconds for 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 @pytest.mark.parametrize("case", CASES)
 def test_numbers(fake, case):  # noqa: F811
-    """N3: forward and gradients of both engines against float64, layer by layer, the same bits in each run, nothing beyond the ends."""
+    """Forward and gradients of both engines against float64, layer by layer, the same bits in each run, nothing beyond the ends. (Feature N3.)"""
     lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[case[0]]  # wgmma trains from width 64 on, mma up to 64
     fake(EMULATED % ([case], (), lines))
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 def test_steps(fake):  # noqa: F811
-    """N4: three steps of Adam against numpy; a loss that is not finite changes no parameter."""
+    """Three steps of Adam against numpy; a loss that is not finite changes no parameter. (Feature N4.)"""
     fake(EMULATED % ([], (("wgmma", 64), ("mma", 32)), 4))
 
 
 def test_compiled(fake):  # noqa: F811
-    """Z4, N3: NVRTC compiles the kernels for sm_90a and sm_80; groups, shared memory, explain()."""
+    """NVRTC compiles the kernels for sm_90a and sm_80; groups, shared memory, explain(). (Features Z4, N3.)"""
     fake("""
 from slangpy.mlp_batch import BatchNetwork
 for capability, engines, explained in ((90, {False: "wgmma", True: "wgmma"}, "forward: wgmma\\ntraining: wgmma"),
@@ -130,7 +130,7 @@ raises(ValueError, "mma.sync of halves needs compute capability 8.0, the device 
 
 
 def test_shared_bytes(fake, device):  # noqa: F811
-    """Z4: Function.shared_bytes reaches the launch; what the device does not have is an error."""
+    """Function.shared_bytes reaches the launch; what the device does not have is an error. (Feature Z4.)"""
     f = spy.Module.load_from_source(device, "shared_bytes", "float twice(float x) { return 2 * x; }").twice
     for bad, error in (("many", TypeError), (1.5, TypeError), (-1, ValueError), (1 << 32, ValueError)):
         with pytest.raises(error, match="shared_bytes: expected"):

@@ -35,7 +35,7 @@ def m(load):
 
 
 def test_dir_of_modules(m):
-    """M3: functions, types, aliases and constants, once each, beside what every module has."""
+    """Functions, types, aliases and constants, once each, beside what every module has. (Feature M3.)"""
     names = dir(m)
     assert {"add", "ident", "Color", "IShape", "Circle", "Disc", "COUNT", "SCALE", "FLAG", "load_from_source", "name"} <= set(names)
     assert names.count("add") == 1 and "counter" not in names and "r" not in names
@@ -44,7 +44,7 @@ def test_dir_of_modules(m):
 
 
 def test_dir_of_types(m):
-    """M3, I1: methods, nested types and constants."""
+    """dir() of a type lists its methods, nested types and constants. (Features M3, I1.)"""
     own = set(dir(m.Circle)) - set(dir(spy.Struct))
     assert own == {"area", "one", "grow", "Inner", "SIDES"}
     for name in own:
@@ -54,7 +54,7 @@ def test_dir_of_types(m):
 
 
 def test_dir_follows_reloads(device):
-    """M3, M7: what is listed and what constants are."""
+    """What is listed and what constants are. (Features M3, M7.)"""
     m = spy.Module.load_from_source(device, "listed", "static const int N = 1; int f() { return N; }")
     assert m.N == 1 and "f" in dir(m) and "g" not in dir(m)
     m.reload("static const int N = 2; int g() { return N; }")
@@ -62,7 +62,7 @@ def test_dir_follows_reloads(device):
 
 
 def test_constants(m):
-    """M3: numbers that Slang knows; what has no value is no attribute."""
+    """Numbers that Slang knows; what has no value is no attribute. (Feature M3.)"""
     assert m.COUNT == 5 and m["COUNT"] == 5 and m.SCALE == 1.5 and m.FLAG is True and m.Circle.SIDES == 1
     assert m.Color.Red == 0 and m.Color.Green == 5
     assert m.find_function("COUNT") is None and m.find_struct("COUNT") is None
@@ -73,7 +73,7 @@ def test_constants(m):
 
 
 def test_missing_names(m):
-    """M3: said once, with what is near, and without quotes around the text."""
+    """Said once, with what is near, and without quotes around the text. (Feature M3.)"""
     text = "Module '{}' has no function or type named '{}'"
     for name, more in (("ad", ", did you mean 'add'"), ("nothing_of_the_kind", "")):
         with pytest.raises(AttributeError) as error:
@@ -116,7 +116,7 @@ def test_methods_of_other_versions(device, m):
 
 
 def test_table_is_true(device):
-    """No name is said to be missing that is there."""
+    """No error says that an existing name is missing."""
     from slangpy import absent
 
     names = [n for group in absent._NAMES.values() for n in group.split()] + absent._OUTSIDE.split()
@@ -126,7 +126,7 @@ def test_table_is_true(device):
 
 
 def test_table_costs_nothing():
-    """Y7: the table is not read before it is needed."""
+    """The table is not read before it is needed. (Feature Y7.)"""
     code = "import sys, slangpy; a = 'slangpy.absent' in sys.modules; hasattr(slangpy, 'create_ray_tracing_pipeline'); print(a, 'slangpy.absent' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.split() == ["False", "True"]
 

@@ -1,4 +1,4 @@
-"""M11, M12: reflection of types, layouts, functions, declarations, entry points, and Function.resolve()."""
+"""Reflection of types, layouts, functions, declarations, entry points, and Function.resolve(). (Features M11, M12.)"""
 import gc
 import struct
 
@@ -94,7 +94,7 @@ def layout(module):
     ("ParameterBlock<Circle>", Kind.parameter_block, Scalar.none, 0, 0, 0),
 ])
 def test_types(layout, name, kind, scalar, rows, columns, count):
-    """M11: kinds, scalars and sizes of types."""
+    """Reflection gives kinds, scalars and sizes of types. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.kind, t.scalar_type, t.row_count, t.col_count, t.element_count) == (kind, scalar, rows, columns, count)
     assert isinstance(t.kind, Kind) and isinstance(t.scalar_type, Scalar)
@@ -113,7 +113,7 @@ def test_types(layout, name, kind, scalar, rows, columns, count):
     ("RWTexture2D<float4>", "RWTexture2D", "RWTexture2D<vector<float,4>>"),
 ])
 def test_names(layout, name, short, full):
-    """M11: names of types, which find them again."""
+    """A type is found again by its names. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.name, t.full_name) == (short, full)
     assert layout.find_type_by_name(t.full_name) == t
@@ -138,13 +138,13 @@ def test_names(layout, name, short, full):
     ("float", Shape.none, Access.none),
 ])
 def test_resources(layout, name, shape, access):
-    """M11: what kind of buffer or texture a resource is."""
+    """What kind of buffer or texture a resource is. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.resource_shape, t.resource_access) == (shape, access)
 
 
 def test_resource_result(layout):
-    """M11: what resources hold."""
+    """resource_result_type is the type that a resource holds. (Feature M11.)"""
     assert layout.find_type_by_name("Texture2D<float4>").resource_result_type.full_name == "vector<float,4>"
     assert layout.find_type_by_name("StructuredBuffer<Circle>").resource_result_type.full_name == "Circle"
     assert layout.find_type_by_name("ByteAddressBuffer").resource_result_type is None
@@ -165,13 +165,13 @@ def test_resource_result(layout):
     ("Color", False, False, False, False),
 ])
 def test_number_helpers(layout, name, is_float, is_integer, is_signed, is_bool):
-    """M11: questions about a type's numbers."""
+    """Functions tell the class of a type's numbers. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.is_float, t.is_integer, t.is_signed, t.is_bool) == (is_float, is_integer, is_signed, is_bool)
 
 
 def test_kind_helpers(layout):
-    """M11: questions about what a type is."""
+    """Questions about what a type is. (Feature M11.)"""
     names = {"float": "scalar", "float3": "vector", "float2x2": "matrix", "Circle": "struct", "int[2]": "array"}
     for name, kind in names.items():
         t = layout.find_type_by_name(name)
@@ -179,7 +179,7 @@ def test_kind_helpers(layout):
 
 
 def test_arrays(layout):
-    """M11: arrays of arrays: Slang's Circle[2][3] has 3 elements of Circle[2]."""
+    """Arrays of arrays: Slang's Circle[2][3] has 3 elements of Circle[2]. (Feature M11.)"""
     t = layout.find_type_by_name("Circle[2][3]")
     assert (t.element_count, t.element_type.element_count, t.total_array_element_count) == (3, 2, 6)
     assert t.unwrap_array().full_name == "Circle" and t.unwrap_array().unwrap_array().full_name == "Circle"
@@ -190,7 +190,7 @@ def test_arrays(layout):
 
 
 def test_fields(layout):
-    """M11: fields of structs, their types, positions and attributes."""
+    """Reflection gives fields of structs with their types, positions and attributes. (Feature M11.)"""
     t = layout.find_type_by_name("Circle")
     assert [(f.name, f.type.full_name, f.index) for f in t.fields] == [("r", "float", 0), ("c", "vector<float,3>", 1), ("n", "int[4]", 2)]
     assert t.field_count == 3 and t.find_field("c").type.is_vector and t.find_field("zz") is None
@@ -202,7 +202,7 @@ def test_fields(layout):
 
 
 def test_user_attributes(layout):
-    """M11: attributes of structs and functions."""
+    """Reflection gives the attributes of structs and functions. (Feature M11.)"""
     tag, = layout.find_type_by_name("Circle").user_attributes
     assert (tag.name, tag.args, tag.argument_count) == ("Tag", (3, 2.5, "hi"), 3)
     mark = layout.find_function_by_name("sq").find_user_attribute_by_name("Mark")
@@ -214,7 +214,7 @@ def test_user_attributes(layout):
 
 
 def test_interfaces(layout):
-    """M11: which types implement an interface."""
+    """implements() and is_sub_type() tell which types implement an interface. (Feature M11.)"""
     circle = layout.find_type_by_name("Circle")
     assert circle.implements("IShape") and layout.is_sub_type(circle, layout.find_type_by_name("IShape"))
     assert not circle.implements("IOther") and not layout.is_sub_type("Scene", "IShape")
@@ -225,7 +225,7 @@ def test_interfaces(layout):
 
 
 def test_find_type(layout):
-    """M11: names that are not there."""
+    """Looking up missing names gives None or an error. (Feature M11.)"""
     assert layout.find_type_by_name("Circel") is None
     assert layout.find_type_by_name("add") is None
     with pytest.raises(LookupError, match="Circle"):
@@ -236,7 +236,7 @@ def test_find_type(layout):
 
 
 def test_type_equality(layout, load):
-    """M11: types compare by name within their module."""
+    """Types compare by name within their module. (Feature M11.)"""
     a, b = layout.find_type_by_name("Circle"), layout.find_function_by_name("lit").parameters[0].type
     assert a == b and hash(a) == hash(b) and a != layout.find_type_by_name("Scene") and a != "Circle"
     assert len({a, b, layout.find_type_by_name("float")}) == 2
@@ -244,7 +244,7 @@ def test_type_equality(layout, load):
 
 
 def test_type_as_dtype(device, layout):
-    """M11: a TypeReflection is a dtype."""
+    """A TypeReflection is a dtype. (Feature M11.)"""
     t = spy.Tensor.zeros(device, shape=(3,), dtype=layout.find_type_by_name("ns.Inner"))
     assert t.dtype.full_name == "ns.Inner" and tuple(t.shape) == (3,)
     u = spy.Tensor.zeros(device, shape=(2,), dtype=layout.find_type_by_name("int"))
@@ -259,7 +259,7 @@ def test_type_as_dtype(device, layout):
     ("float4x4", "16f"), ("Circle", "ffff4i"),
 ])
 def test_layout_sizes(layout, name, code):
-    """M11: sizes, against struct.calcsize()."""
+    """Sizes of layouts equal those of struct.calcsize(). (Feature M11.)"""
     t = layout.get_type_layout(name)
     assert t.size == t.host_size == t.stride == struct.calcsize(code)
     assert t.alignment == t.host_alignment == max(struct.calcsize(c) for c in code if c.isalpha())
@@ -267,7 +267,7 @@ def test_layout_sizes(layout, name, code):
 
 
 def test_layout_fields(layout):
-    """M11: offsets of fields, against numpy's aligned dtypes."""
+    """Offsets of fields equal those of numpy's aligned dtypes. (Feature M11.)"""
     circle = np.dtype([("r", "f4"), ("c", "f4", (3,)), ("n", "i4", (4,))], align=True)
     scene = np.dtype([("circles", circle, (3,)), ("h", "f2"), ("d", "f8"), ("m", "f4", (4, 4))], align=True)
     for name, dtype in [("Circle", circle), ("Scene", scene)]:
@@ -281,7 +281,7 @@ def test_layout_fields(layout):
 
 
 def test_layout_of_resources(layout):
-    """M11: what has no plain memory has no size."""
+    """What has no plain memory has no size. (Feature M11.)"""
     assert layout.get_type_layout("Texture2D<float4>").size == 0
     assert layout.get_type_layout("IShape").host_size == 0
     with pytest.raises(spy.Error):
@@ -289,7 +289,7 @@ def test_layout_of_resources(layout):
 
 
 def test_cursor(module, layout):
-    """M11: the cursor's offsets, against numpy's."""
+    """The cursor's offsets equal numpy's. (Feature M11.)"""
     circle = np.dtype([("r", "f4"), ("c", "f4", (3,)), ("n", "i4", (4,))], align=True)
     scene = np.dtype([("circles", circle, (3,)), ("h", "f2"), ("d", "f8"), ("m", "f4", (4, 4))], align=True)
     c = spy.ReflectionCursor(layout.get_type_layout("Scene"))
@@ -303,7 +303,7 @@ def test_cursor(module, layout):
 
 
 def test_cursor_missing(layout):
-    """M11: paths that lead nowhere."""
+    """A cursor reports paths that do not exist. (Feature M11.)"""
     c = spy.ReflectionCursor(layout.find_type_by_name("Scene"))
     assert not c.find_field("zz").is_valid() and not c.find_field("zz") and not c.has_field("zz") and c.has_field("circles[1].r") and not c.find_element(0)
     assert not c.circles.has_element(3) and c.circles.has_element(2) and not c.circles.has_element(-1)
@@ -325,7 +325,7 @@ def test_cursor_missing(layout):
 
 
 def test_functions(layout):
-    """M11: parameters and results."""
+    """Reflection gives a function's parameters and result. (Feature M11.)"""
     f = layout.find_function_by_name("scale")
     assert (f.name, f.return_type.full_name, f.text) == ("scale", "vector<float,3>", "float3 scale(float3 v, float s)")
     assert [(p.name, p.type.full_name, p.index) for p in f.parameters] == [("v", "vector<float,3>", 0), ("s", "float", 1)]
@@ -338,7 +338,7 @@ def test_functions(layout):
 
 
 def test_modifiers(layout):
-    """M11: modifiers of functions and parameters."""
+    """Reflection gives the modifiers of functions and parameters. (Feature M11.)"""
     f = layout.find_function_by_name("sq")
     assert f.modifiers == [Modifier.differentiable] and f.differentiable and f.has_modifier(Modifier.differentiable)
     a, b, m = f.parameters
@@ -350,7 +350,7 @@ def test_modifiers(layout):
 
 
 def test_methods(module, layout):
-    """M11: methods, static ones, constructors."""
+    """Reflection finds methods, static methods and constructors. (Feature M11.)"""
     area = layout.find_function_by_name_in_type(layout.find_type_by_name("Circle"), "area")
     assert area.this.full_name == "Circle" and not area.static and not area.mutating and area.full_name == "Circle::area"
     grow = layout.find_function_by_name_in_type("Circle", "grow")
@@ -367,7 +367,7 @@ def test_methods(module, layout):
 
 
 def test_overloads(layout):
-    """M11: functions of one name."""
+    """Reflection lists the overloads of a name. (Feature M11.)"""
     f = layout.find_function_by_name("add")
     assert f.is_overloaded and [g.return_type.name for g in f.overloads] == ["float", "int"] and f.overloads[0] == f
     g = layout.find_function_by_name("scale")
@@ -384,7 +384,7 @@ def test_overloads(layout):
 
 
 def test_function_reflection(module):
-    """M11: from a Function to its reflection."""
+    """A Function has its reflection. (Feature M11.)"""
     assert module.add.reflection.is_overloaded and module.Circle.area.reflection.full_name == "Circle::area"
     assert module["gen<float>"].reflection.is_generic
     assert module["Grid<float, 4>"].get.reflection.full_name == "Grid::get"
@@ -396,7 +396,7 @@ def test_function_reflection(module):
 
 
 def test_declarations(module):
-    """M11: the tree of declarations."""
+    """A module has a tree of declarations. (Feature M11.)"""
     root = module.module_decl
     assert root.kind == Decl.module and root.parent is None and len(root) == root.child_count == len(root.children)
     assert [c.name for c in root] == [c.name for c in root.children] and root[0] == root.children[0]
@@ -409,7 +409,7 @@ def test_declarations(module):
 
 
 def test_children(module):
-    """M11: children by kind and name."""
+    """Children of a declaration are found by kind and name. (Feature M11.)"""
     root = module.module_decl
     assert [f.name for f in root.find_children_of_kind(Decl.func)] == [
         "add", "add", "sq", "nothing", "scale", "lit", "main"]
@@ -425,7 +425,7 @@ def test_children(module):
 
 
 def test_as(module):
-    """M11: declarations as types, functions and variables."""
+    """A declaration converts to a type, function or variable if it is one. (Feature M11.)"""
     root = module.module_decl
     circle = root.find_first_child_of_kind(Decl.struct, "Circle")
     assert circle.as_type() == module.layout.find_type_by_name("Circle") and circle.as_type().decl == circle
@@ -440,7 +440,7 @@ def test_as(module):
 
 
 def test_places(tmp_path, device):
-    """M11: file and line of a declaration."""
+    """A declaration has its file and line. (Feature M11.)"""
     path = tmp_path / "places.slang"
     path.write_text("\n\nfloat third(float x)\n{ return x; }\n")
     decl = spy.Module.load_from_file(device, str(path)).layout.find_function_by_name("third").decl
@@ -451,7 +451,7 @@ def test_places(tmp_path, device):
 
 
 def test_parameters(layout):
-    """M11: global shader parameters."""
+    """Reflection lists global shader parameters. (Feature M11.)"""
     p = {v.name: v for v in layout.parameters}
     assert list(p) == ["buf", "tex", "gain", "size", "block"]
     assert p["buf"].type.resource_access == Access.read_write and p["tex"].type.resource_shape == Shape.texture_2d
@@ -461,7 +461,7 @@ def test_parameters(layout):
 
 
 def test_entry_points(layout):
-    """M11: entry points."""
+    """Reflection lists entry points. (Feature M11.)"""
     e, = layout.entry_points
     assert (e.name, e.stage, tuple(e.compute_thread_group_size)) == ("main", spy.ShaderStage.compute, (8, 4, 1))
     assert [p.name for p in e.parameters] == ["id"] and e.parameters[0].type.full_name == "vector<uint,3>"
@@ -469,7 +469,7 @@ def test_entry_points(layout):
 
 
 def test_empty_module(load):
-    """M11: a module with nothing in it."""
+    """Reflection of an empty module is empty. (Feature M11.)"""
     m = load("// nothing\n")
     assert m.layout.parameters == [] and m.layout.entry_points == [] and m.layout.find_function_by_name("f") is None
 
@@ -478,14 +478,14 @@ def test_empty_module(load):
 
 
 def test_outlives_module(device):
-    """M11: an object keeps its module."""
+    """A reflection object keeps its module alive. (Feature M11.)"""
     f = spy.Module.load_from_source(device, "reflection_short", "float f(float x) { return x; }").layout.find_function_by_name("f")
     gc.collect()
     assert f.parameters[0].name == "x" and f.module.name == "reflection_short"
 
 
 def test_reload(device, tmp_path):
-    """M11: a reload gives a new tree; the old one stays as it was."""
+    """A reload gives a new tree; the old one stays as it was. (Feature M11.)"""
     m = spy.Module.load_from_source(device, "reflection_reload", "float f(float x) { return x; }")
     old = m.layout
     f = old.find_function_by_name("f")
@@ -497,7 +497,7 @@ def test_reload(device, tmp_path):
 
 
 def test_closed_device(device):
-    """M11: nothing is read once the device is closed."""
+    """Nothing is read once the device is closed. (Feature M11.)"""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "reflection_closed", "struct S { float x; }; float f(S s) { return s.x; }")
     layout, s, f = m.layout, m.layout.find_type_by_name("S"), m.layout.find_function_by_name("f")
@@ -518,7 +518,7 @@ def test_closed_device(device):
 
 
 def test_not_made_by_hand(layout):
-    """M11: only the cursor has a constructor; nothing can be written."""
+    """Only the cursor has a constructor; nothing can be written. (Feature M11.)"""
     for c in [spy.TypeReflection, spy.FunctionReflection, spy.DeclReflection, spy.ProgramLayout, spy.Attribute, spy.Resolution]:
         with pytest.raises(TypeError):
             c()
@@ -528,7 +528,7 @@ def test_not_made_by_hand(layout):
 
 
 def test_enums():
-    """M11: members have Slang's numbers."""
+    """Members of the enums have Slang's numbers. (Feature M11.)"""
     assert (Kind.vector, Kind.scalar, Kind.resource, Kind.pointer) == (4, 5, 7, 18)
     assert (Scalar.float16, Scalar.float32, Scalar.uint8) == (7, 8, 11) and Shape.texture_2d_array == 0x42
     assert spy.TypeReflection.Kind is Kind and Kind.vector.name == "vector" and repr(Kind).count("Kind")
@@ -541,7 +541,7 @@ def test_enums():
 
 
 def test_resolve_vectorised(device, module):
-    """M12: overload, types, mapping and shape of a call over tensors."""
+    """resolve() gives the overload, types, mapping and shape of a call over tensors. (Feature M12.)"""
     x = spy.Tensor.from_numpy(device, np.zeros((4, 5), np.float32))
     r = module.add.resolve(x, 2.0)
     assert r.signature == "float add(float a, float b)" and r.result_type == "float" and tuple(r.shape) == (4, 5)
@@ -552,14 +552,14 @@ def test_resolve_vectorised(device, module):
 
 
 def test_resolve_overload(module):
-    """M12: arguments choose the overload."""
+    """Arguments choose the overload. (Feature M12.)"""
     assert module.add.resolve(1, 2).signature == "int add(int a, int b)"
     assert module.add.resolve(1.5, 2.5).signature == "float add(float a, float b)"
     assert tuple(module.add.resolve(1, 2).shape) == ()
 
 
 def test_resolve_vectors(device, module):
-    """M12: trailing dimensions feed a vector."""
+    """Trailing dimensions feed a vector. (Feature M12.)"""
     v = spy.Tensor.from_numpy(device, np.zeros((7, 3), np.float32))
     r = module.scale.resolve(v, s=2.0)
     assert tuple(r.shape) == (7,) and r.bindings[0].type == "float3" and r.bindings[0].consumed_rank == 1
@@ -567,33 +567,33 @@ def test_resolve_vectors(device, module):
 
 
 def test_resolve_generic(module):
-    """M12: generic parameters have their types."""
+    """Generic parameters have their types. (Feature M12.)"""
     r = module.gen.resolve(1.0, 2.0)
     assert r.argument_types == ("float", "float") and r.result_type == "float"
 
 
 def test_resolve_struct(module):
-    """M12: a struct by fields."""
+    """resolve() shows the fields of a struct. (Feature M12.)"""
     r = module.lit.resolve({"r": 1.0, "c": [1, 2, 3], "n": [0, 0, 0, 0]})
     assert [(b.path, b.depth) for b in r.bindings] == [("c", 0), ("c.r", 1), ("c.c", 1), ("c.n", 1), ("_result", 0)]
     assert r.argument_types == ("Circle",)
 
 
 def test_resolve_out(module):
-    """M12: directions."""
+    """resolve() shows the directions of parameters. (Feature M12.)"""
     r = module.sq.resolve(1.0, spy.ValueRef(spy.float3(0) if hasattr(spy, "float3") else [0.0, 0.0, 0.0]), spy.ValueRef())
     assert [b.direction for b in r.bindings if b.depth == 0] == ["in", "inout", "out", "out"]
 
 
 def test_resolve_map(device, module):
-    """M12: an explicit mapping."""
+    """resolve() shows an explicit mapping. (Feature M12.)"""
     x = spy.Tensor.from_numpy(device, np.zeros((4, 5), np.float32))
     r = module.add.map((1, 0)).resolve(x, 2.0)
     assert tuple(r.shape) == (5, 4) and r.bindings[0].map == (1, 0)
 
 
 def test_resolve_errors(device, module):
-    """M12: the errors of a call."""
+    """resolve() raises the errors of a call. (Feature M12.)"""
     with pytest.raises(spy.Error, match="Shape mismatch"):
         module.add.resolve(spy.Tensor.from_numpy(device, np.zeros(4, np.float32)), spy.Tensor.from_numpy(device, np.zeros(5, np.float32)))
     with pytest.raises(spy.Error, match="Too many arguments"):
@@ -603,7 +603,7 @@ def test_resolve_errors(device, module):
 
 
 def test_resolve_runs_nothing(device, load):
-    """M12: nothing is run, and the call afterwards is right."""
+    """Nothing is run, and the call afterwards is right. (Feature M12.)"""
     m = load("void inc(inout float x) { x += 1; }")
     x = spy.Tensor.from_numpy(device, np.zeros(3, np.float32))
     r = m.inc.resolve(x)

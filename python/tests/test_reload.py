@@ -1,4 +1,4 @@
-"""M7: hot reload: by watching, by asking, with broken files."""
+"""Hot reload: by watching, by asking, with broken files. (Feature M7.)"""
 import os
 import time
 
@@ -31,7 +31,7 @@ def function(n):
 
 
 def test_change_is_seen(watched):
-    """M7: the next call after a change has the new code; handles stay."""
+    """The next call after a change has the new code; handles stay. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     f, bound = m.f, m.f.map((0,))
@@ -44,7 +44,7 @@ def test_change_is_seen(watched):
 
 
 def test_callback(watched):
-    """M7: told of each reload, good or not, by one event, as SlangPy does."""
+    """Told of each reload, good or not, by one event, as SlangPy does. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     seen = []
@@ -61,7 +61,7 @@ def test_callback(watched):
 
 
 def test_broken_file_is_logged(watched):
-    """M7: a file that does not compile keeps the old code, and the log has the compiler's text, once a change."""
+    """A file that does not compile keeps the old code, and the log has the compiler's text, once a change. (Feature M7.)"""
     d, write = watched
     seen = []
     d.log = lambda level, message: seen.append((level, message))
@@ -75,7 +75,7 @@ def test_broken_file_is_logged(watched):
 
 
 def test_reload_by_hand(watched):
-    """M7: reload_all_programs looks now, and gives how many modules were loaded anew; broken ones are an error."""
+    """reload_all_programs looks now, and gives how many modules were loaded anew; broken ones are an error. (Feature M7.)"""
     d, write = watched
     d.set_hot_reload_delay(1e8)
     m = spy.Module.load_from_file(d, write(function(1)))
@@ -94,7 +94,7 @@ def test_reload_by_hand(watched):
 
 
 def test_delay(watched):
-    """M7: files are looked at no more often than the delay says."""
+    """Files are looked at no more often than the delay says. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     m.f(0)
@@ -111,7 +111,7 @@ def test_delay(watched):
 
 
 def test_switched_off(tmp_path):
-    """M7, D1: enable_hot_reload=False never looks; reload() of a module does."""
+    """enable_hot_reload=False never looks; reload() of a module does. (Features M7, D1.)"""
     path = tmp_path / "still.slang"
     path.write_text(function(1))
     with spy.create_device(enable_hot_reload=False) as d:
@@ -126,7 +126,7 @@ def test_switched_off(tmp_path):
 
 
 def test_imported_files(watched):
-    """M7: a change of what is imported reaches the importer."""
+    """A change of what is imported reaches the importer. (Feature M7.)"""
     d, write = watched
     write("module part;\npublic int three() { return 3; }", "part.slang")
     m = spy.Module.load_from_file(d, write("import part;\nint f() { return three(); }"))
@@ -136,7 +136,7 @@ def test_imported_files(watched):
 
 
 def test_function_that_goes(watched):
-    """M7: a call of a function that is no longer there says so; it may come back."""
+    """A call of a function that is no longer there says so; it may come back. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     f = m.f
@@ -149,7 +149,7 @@ def test_function_that_goes(watched):
 
 
 def test_new_signature(watched):
-    """M7: other parameters after a reload."""
+    """A function may have other parameters after a reload. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     assert m.f(0) == 1
@@ -160,7 +160,7 @@ def test_new_signature(watched):
 
 
 def test_recorded_work_keeps_its_code(watched):
-    """M7, E1: command buffers run what was recorded."""
+    """Command buffers run what was recorded. (Features M7, E1.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     x, out = spy.Tensor.from_numpy(d, np.arange(3, dtype=np.int32)), spy.Tensor.zeros(d, (3,), int)
@@ -174,7 +174,7 @@ def test_recorded_work_keeps_its_code(watched):
 
 
 def test_reload_from_text(device):
-    """M7: reload(source) of a module from text."""
+    """reload(source) gives a module from text new text. (Feature M7.)"""
     m = spy.Module.load_from_source(device, "from_text", function(1))
     assert m.f(0) == 1
     m.reload(function(5))

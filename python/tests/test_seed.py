@@ -90,7 +90,7 @@ def number(text, value):
 
 
 def test_entry_points(folder, capsys):
-    """'Calling Slang Entrypoints From Python'."""
+    """Chapter 'Calling Slang Entrypoints From Python' of the proposal."""
     folder("example.slang", EXAMPLE)
     s = run(FIRST)
     expected = s["a"].astype(np.float32) + s["b"].astype(np.float32)
@@ -110,7 +110,7 @@ def test_entry_points_with_stage(folder):
 
 
 def test_functions_directly(folder, capsys):
-    """'Calling Slang Functions Directly From Python'."""
+    """Chapter 'Calling Slang Functions Directly From Python' of the proposal."""
     folder("example.slang", """
 // A simple function that adds two numbers together
 float add(float a, float b)
@@ -142,7 +142,7 @@ print(result)
 
 
 def test_basic_types(folder, device):
-    """'Marshaling of basic types'."""
+    """Chapter 'Marshaling of basic types' of the proposal."""
     folder("test.slang", "void test(int x, float y) { }")
     run("""
 # test.py
@@ -153,7 +153,7 @@ module.test(5, 6.0) # OK, passing a basic scalar types as is.
 
 
 def test_arrays_vectors_matrices(folder, device):
-    """'Marshaling of array, vector and matrix types'; the values arrive."""
+    """Chapter 'Marshaling of array, vector and matrix types' of the proposal."""
     folder("test.slang", """
 float test1(float3 x) { return x.x + 10 * x.y + 100 * x.z; }
 float test2(float3 x[2]) { return x[0].x + 10 * x[0].z + 100 * x[1].z; }
@@ -172,7 +172,7 @@ four = module.test3(numpy.zeros((3, 3))) # OK, passing a numpy array of matching
 
 
 def test_struct(folder, device):
-    """'Marshaling of a struct types', with and without '_type'."""
+    """Chapter 'Marshaling of a struct types' of the proposal, with and without '_type'."""
     folder("test.slang", """
 struct MyType { int x; float y; }
 float test(MyType v) { return float(v.x) * 10 + v.y; }
@@ -242,34 +242,34 @@ def functions(load):
 
 
 def test_function_object_call(functions):
-    """'Function Objects': call(args...)."""
+    """Chapter 'Function Objects' of the proposal: call(args...)."""
     assert functions.f.call(2.5) == 2.5
 
 
 def test_function_object_constants(functions):
-    """'Function Objects': constants(dict)."""
+    """Chapter 'Function Objects' of the proposal: constants(dict)."""
     assert functions.f.constants({"SCALE": 4.0})(2.5) == 10
 
 
 def test_function_object_set(functions):
-    """'Function Objects': set()."""
+    """Chapter 'Function Objects' of the proposal: set()."""
     assert functions.g.set({"gain": 3.0})(2) == 6 and functions.g.set(gain=5)(2) == 10
 
 
 def test_function_object_map(functions):
-    """'Function Objects': map()."""
+    """Chapter 'Function Objects' of the proposal: map()."""
     r = functions.add.map((0,), (1,))(np.arange(2.0), np.arange(3.0), _result="numpy")
     assert np.array_equal(r, [[0, 1, 2], [1, 2, 3]])
 
 
 def test_function_object_return_type(functions):
-    """'Function Objects': return_type()."""
+    """Chapter 'Function Objects' of the proposal: return_type()."""
     assert isinstance(functions.f.return_type("numpy")(np.arange(3.0)), np.ndarray)
     assert type(functions.f.return_type(spy.NDBuffer)(np.arange(3.0))) is spy.NDBuffer
 
 
 def test_function_object_append_to(functions):
-    """'Function Objects': append_to(args...), by a command encoder."""
+    """Chapter 'Function Objects' of the proposal: append_to(args...), by a command encoder."""
     d = functions.device
     if not hasattr(d, "create_command_encoder"):
         pytest.skip("this build has no command encoders")

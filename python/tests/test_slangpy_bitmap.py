@@ -542,7 +542,7 @@ def test_interlaced_png_files(tmp_path):
 
 
 def test_openexr_reads_what_is_written_here_and_writes_what_is_read(tmp_path, monkeypatch):
-    """All compressions without loss, tiles by the package; without it an error that says what to install."""
+    """All lossless compressions and tiles are read and written by the package OpenEXR; without it an error says what to install."""
     exr = pytest.importorskip("OpenEXR", reason="OpenEXR is not installed")
     data = picture(np.float16, 4, 37, 21)
     for dtype in ("float16", "float32", "uint32"):

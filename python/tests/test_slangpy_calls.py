@@ -198,7 +198,7 @@ def test_an_entry_point_is_dispatched_as_it_is(raw):
 
 
 def test_what_cannot_be_dispatched_raises_valueerror(raw):
-    """out parameters, a result: ValueError."""
+    """Dispatch of a function with out parameters or a result raises ValueError."""
     for name in ("gives", "with_out"):
         with pytest.raises(ValueError):
             raw[name].dispatch(uint3(4, 1, 1), x=1.0)
@@ -315,7 +315,7 @@ def test_set_reaches_parameter_blocks_and_an_int_serves_for_a_float(g):
 
 
 def test_constants_take_bool_int_float_and_vectors(g):
-    """Other kinds: ValueError."""
+    """Constants of other types raise ValueError."""
     f = g.placed.set({"place": int3(1, 2, 3)}).constants({"SHIFT": float2(0, 10)})
     assert f(1) == 12.0
     with pytest.raises(ValueError):

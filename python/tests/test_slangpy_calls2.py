@@ -49,7 +49,7 @@ def test_a_number_for_an_out_parameter_is_accepted_and_not_written(m):
 
 
 def test_a_field_that_is_missing_from_a_dict_is_zero(m):
-    """A missing field is left unset, here 0, also where the struct has a constructor; one that is a buffer is not."""
+    """A missing field is 0, also if the struct has a constructor. A missing buffer is an error."""
     assert m.total({"x": 1}) == 1.0 and m.total({}) == 0.0
     assert m.outer({"s": {"y": 2.0}}) == 2.0 and m.outer({"v": float2(1, 0)}) == 100.0
     assert m.total({"x": Tensor.from_numpy(m.device, np.array([1, 2], np.int32))}, _result="numpy").tolist() == [1, 2]

@@ -97,7 +97,7 @@ def test_a_plain_call_with_pairs_gives_the_plain_value(m):
 
 
 def test_bwds_of_a_function_that_is_not_differentiable_raises(m):
-    """bwds of a function that is not differentiable: exception."""
+    """bwds() of a function that is not differentiable raises an exception."""
     with pytest.raises(Exception):
         m.plain.bwds(diffPair(1.0), diffPair(0.0, 1.0))
 
@@ -218,7 +218,7 @@ def test_tensors_pass_their_storage_to_buffers(m):
 
 
 def test_a_read_only_tensor_is_not_written(m):
-    """Without unordered_access a tensor to a writable parameter: exception."""
+    """A tensor without unordered_access raises an exception when it is given to a writable parameter."""
     t = Tensor.zeros(m.device, (3,), "float", usage=spy.BufferUsage.shader_resource)
     with pytest.raises(Exception):
         m.put(spy.call_id(), t, _thread_count=3)

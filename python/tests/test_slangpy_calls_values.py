@@ -124,7 +124,7 @@ def test_a_result_may_be_the_only_thing_with_a_shape(m):
 
 
 def test_a_float_tensor_of_one_more_dimension_takes_vectors(m):
-    """(n, 3) for float3."""
+    """A float3 parameter takes a float tensor of shape (n, 3)."""
     out = Tensor.zeros(m.device, (2, 3), "float")
     m.triple(tensor(m, 1, 2), _result=out)
     assert out.to_numpy().tolist() == [[1, 2, 3], [2, 4, 6]]
@@ -218,7 +218,7 @@ def test_out_arguments(m):
 
 
 def test_vectors_of_inputs_are_never_shortened(m):
-    """float4 to float3: exception."""
+    """A float4 for a float3 parameter raises an exception."""
     with pytest.raises(Exception):
         m.dot3(Tensor.zeros(m.device, (2,), "float4"))
 
@@ -233,7 +233,7 @@ def test_generic_functions_take_their_type_from_the_arguments(m):
 
 
 def test_sizes_align_from_the_right(m):
-    """Size 1 and missing leading dimensions spread; other differences: ValueError."""
+    """Size 1 and missing leading dimensions are broadcast; other differences raise ValueError."""
     assert m.add(np.ones((2, 3), np.float32), f32(1, 2, 3), _result="numpy").shape == (2, 3)
     assert m.add(np.ones((2, 1), np.float32), f32(1, 2, 3), _result="numpy").shape == (2, 3)
     with pytest.raises(ValueError):
@@ -287,7 +287,7 @@ def test_map_gives_call_dimensions(m):
 
 
 def test_wrong_maps_raise_valueerror(m):
-    """More entries than dimensions: ValueError."""
+    """A map with more entries than dimensions raises ValueError."""
     with pytest.raises(ValueError):
         m.add.map((0, 1))(f32(1, 2), 0.0)
 
@@ -451,6 +451,6 @@ def test_dicts(m):
 # numpy
 
 def test_numpy_arguments(m):
-    """Trailing sizes that do not fit the element: RuntimeError."""
+    """Trailing sizes that do not fit the element raise RuntimeError."""
     with pytest.raises(RuntimeError):
         m.dot3(np.zeros((2, 4), np.float32))

@@ -1,4 +1,4 @@
-"""SlangPy's facts about BufferCursor and ShaderCursor, one a test (../shared/slangpy-interface/behaviour.md, "Cursors and layouts")."""
+"""Tests that BufferCursor and ShaderCursor behave as SlangPy's (behaviour.md, see tests/README.md, "Cursors and layouts")."""
 import gc
 
 import numpy as np
@@ -83,7 +83,7 @@ def test_a_part_of_a_buffer_by_size_and_offset(layout, buffer):
 
 
 def test_a_buffer_is_read_at_the_first_access(layout, buffer):
-    """is_loaded is False before, True after."""
+    """A cursor's is_loaded is False before its first read and True after it."""
     cursor = spy.BufferCursor(layout, buffer)
     place = cursor[1].h
     assert not cursor.is_loaded

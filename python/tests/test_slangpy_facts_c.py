@@ -184,7 +184,7 @@ def test_lists_of_dicts_map_as_one_dimension(load):
 
 
 def test_wrong_type_conformances_are_runtime_errors(device):
-    """Of an entry point: an unknown name, a pair twice or an id twice: RuntimeError."""
+    """An unknown name, a pair given twice or an id given twice in an entry point's conformances raises RuntimeError."""
     module = device.load_module_from_source("facts_c_conformances", '''
 interface IF { float v(); }
 struct A : IF { float v() { return 1; } };
@@ -243,7 +243,7 @@ struct Scale : IDifferentiable { float a; [Differentiable] float of(float x) { r
 
 
 class Registered(spy.bindings.Marshall):
-    """Values of one class: their Slang type, their sizes, and the dict of their fields."""
+    """A Marshall for values of one class, with their Slang type, their shape, and the dict of their fields."""
 
     def __init__(self, layout, value):
         super().__init__(layout)

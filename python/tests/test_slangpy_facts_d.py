@@ -1,4 +1,5 @@
-"""More facts of SlangPy, one a test (../shared/slangpy-interface/behaviour.md): storage and views, pointers in memory, cursors."""
+"""More tests that slangpy behaves as SlangPy (tests/README.md says where the facts come from): storage and views, pointers in memory,
+cursors."""
 import numpy as np
 import pytest
 

@@ -101,7 +101,7 @@ def test_first_functions(m):
 
 
 def test_return_types(device, m):
-    """numpy, tensor, a class, an object that is written; return_type()."""
+    """`_result` may be 'numpy', 'tensor', a class, or an object that is written; return_type() sets it for all calls."""
     a, b = f32(1, 2, 3), f32(4, 5, 6)
     assert isinstance(m.plus(a, b), spy.Tensor) and isinstance(m.plus(a, b, _result=spy.Tensor), spy.Tensor)
     assert m.plus.return_type(np.ndarray)(a, b).tolist() == [5, 7, 9] and m.plus(a, b, _result="tensor").to_numpy().tolist() == [5, 7, 9]
@@ -245,7 +245,7 @@ def test_tensors_in_slang(device, m):
 
 
 def test_call_groups(m):
-    """call_group_shape() and what Slang reads of it, groupshared memory too."""
+    """call_group_shape() sets what Slang reads of call groups; the threads of a group share groupshared memory."""
     assert m.group_of(spy.grid((4,)), _result="numpy").tolist() == [[i, 0] for i in range(4)]
     assert m.group_of.call_group_shape((2,))(spy.grid((4,)), _result="numpy").tolist() == [[i // 2, i % 2] for i in range(4)]
     assert m.group_sum.call_group_shape((8,))(spy.grid((16,)), _result="numpy").tolist() == [8] * 16

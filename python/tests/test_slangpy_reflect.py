@@ -1,4 +1,4 @@
-"""SlangPy's facts about reflection, buffers and encoders, one a test (../shared/slangpy-interface/behaviour.md)."""
+"""Tests that reflection, buffers and encoders behave as SlangPy's. tests/README.md says where the facts come from."""
 import numpy as np
 import pytest
 

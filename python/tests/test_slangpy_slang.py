@@ -249,7 +249,7 @@ def numbers(device, *values):
 
 
 def test_import_slangpy_alone_shows_the_tensors_of_derivatives(device, derivatives):
-    """import slangpy; alone makes DiffTensor, IDiffTensor and their sisters visible, without import slangpy_diff;."""
+    """import slangpy; alone makes DiffTensor, IDiffTensor and the other types visible, without import slangpy_diff;."""
     a, result = numbers(device, 1, 2, 3).with_grads(), numbers(device, 0, 0, 0).with_grads()
     result.grad_in.copy_from_numpy(np.ones(3, np.float32))
     derivatives.concrete.bwds(a, spy.call_id(), _result=result)

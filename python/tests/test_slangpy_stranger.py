@@ -113,7 +113,7 @@ def test_tensors_that_share_memory_have_one_storage(device):
 
 
 def test_an_import_of_all_names_has_those_that_are_found_lazily():
-    """from slangpy import *: textures and pipelines too, which other imports load at their first use."""
+    """`from slangpy import *` also gives the names of textures and pipelines, which other imports load at their first use."""
     names = {}
     exec("from slangpy import *", names)
     assert names["TextureUsage"] is spy.TextureUsage and names["Tensor"] is spy.Tensor and names["Viewport"] is spy.Viewport and "_slangpy" not in names

@@ -529,7 +529,7 @@ def test_integer_formats_read_as_integers(device, m):
 
 
 def test_the_element_is_exact(device, m, f4):
-    """float4 to float3 or float, float to uint or half: exception. Cubes do not vectorise."""
+    """A texture of float4 for float3 or float, or of float for uint or half, raises an exception. Calls do not run over cubes."""
     for wrong in (lambda: m.id3(tex(device, f4)), lambda: m.addf(tex(device, f4), 1.0), lambda: m.addu(tex(device, f4[..., 0]), 1),
                   lambda: m.id_half(tex(device, f4.astype(np.float16), Format.rgba16_float)),
                   lambda: m.addf(device.create_texture(type=TextureType.texture_cube, format=Format.r32_float, width=4, height=4, usage=RO), 1.0)):
@@ -567,7 +567,7 @@ def test_stores_convert_to_the_format(device, m, format, most):
 
 
 def test_writing_needs_unordered_access(device, m, f4):
-    """A texture without unordered_access is no output: exception."""
+    """A texture without unordered_access raises an exception as an output."""
     t = tex(device, f4, usage=RO)
     for wrong in (lambda: m.inc(t), lambda: m.add4(spy.float4(1), spy.float4(1), _result=t), lambda: m.write4(spy.grid((5, 7)), spy.float4(1), t)):
         with pytest.raises(Exception):
@@ -677,7 +677,8 @@ def test_textures_go_whole_to_parameters_of_their_kind(device, m, f4):
 
 
 def test_other_things_are_no_textures(device, m):
-    """A tensor, a number, a texture of another kind, a sampler for a texture and a texture for a sampler: exception."""
+    """A texture parameter refuses a tensor, a number, a sampler and a texture of another kind, and a sampler parameter refuses a
+    texture."""
     volume = device.create_texture(type=TextureType.texture_3d, format=Format.r32_float, width=4, height=4, depth=4, usage=RW)
     for wrong in (Tensor.zeros(device, dtype="float", shape=(4, 4)), 1.0, volume, device.create_sampler()):
         with pytest.raises(Exception):

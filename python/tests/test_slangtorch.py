@@ -42,7 +42,7 @@ def kernels(arrays):  # noqa: F811
 
 
 def test_kernels_are_launched_by_keywords(kernels):
-    """U1, U5: launchRaw, launchTotal, autoLaunch; the kernel gets the arrays themselves."""
+    """launchRaw, launchTotal, autoLaunch; the kernel gets the arrays themselves. (Features U1, U5.)"""
     kernels("""
 launch = m.twice(input=a, output=b)
 assert not blocks
@@ -58,7 +58,7 @@ assert spy.loadModule(path, defines={"FACTOR": 2}, device=d) is m and spy.loadMo
 
 
 def test_derivatives_take_pairs(kernels):
-    """U3: fwd and bwd are kernels of their own; a pair for each DiffTensorView."""
+    """Fwd and bwd are kernels of their own; a pair for each DiffTensorView. (Feature U3.)"""
     kernels("""
 m.square(input=a, output=b).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
 assert places(blocks.pop()) == [256, 512]
@@ -74,7 +74,7 @@ raises(TypeError, "square.bwd: argument 'input': expected (value, gradient) for 
 
 
 def test_structs_by_named_tuples_dicts_and_tuples(kernels):
-    """U6: errors are TypeError and ValueError."""
+    """Errors are TypeError and ValueError. (Feature U6.)"""
     kernels("""
 i = Fast((8,), dtype=(0, 32, 1), at=2048)
 for mesh in (m.Mesh(vertices=a, indices=i), {"vertices": a, "indices": i}, (a, i)):
@@ -87,7 +87,7 @@ raises(TypeError, "expected a named tuple, dict or tuple for Mesh", m.process, m
 
 
 def test_misuse_teaches(kernels):
-    """U1: keywords alone, tuples of 3 ints, and a warning for what is never launched."""
+    """Kernels take only keywords and tuples of 3 ints, and one that is never launched gives a warning. (Feature U1.)"""
     kernels("""
 raises(TypeError, "twice: expected keyword arguments alone (input, output), got 2 by position", m.twice, a, b)
 raises(TypeError, "missing arguments: output; unknown arguments: other", m.twice, input=a, other=b)

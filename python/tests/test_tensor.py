@@ -39,7 +39,7 @@ def numbers(shape, dtype="f4", seed=0):
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_zeros_of_each_scalar_type(device, name):
-    """B2."""
+    """zeros() makes a tensor of each scalar type. (Feature B2.)"""
     a = spy.Tensor.zeros(device, (2, 3), name).to_numpy()
     assert a.dtype == SCALARS[name] and a.shape == (2, 3) and not a.any()
 
@@ -49,7 +49,7 @@ def test_zeros_of_each_scalar_type(device, name):
     ("int64", "i8"),
 ])
 def test_spellings_of_dtype(device, dtype, expected):
-    """B2, B4: a dtype left out is float."""
+    """A dtype left out is float. (Features B2, B4.)"""
     keywords = {} if dtype is None else {"dtype": dtype}
     assert spy.Tensor.zeros(device, shape=(2,), **keywords).to_numpy().dtype == expected
     assert spy.NDBuffer(device, shape=(2,), **keywords).to_numpy().dtype == expected
@@ -67,7 +67,7 @@ def test_spellings_of_dtype(device, dtype, expected):
     lambda d: spy.NDBuffer.numpy(d, np.zeros((4, 2), "f4")), lambda d: spy.Tensor.from_torch(d, np.zeros((4, 2), "f4")),
 ])
 def test_ways_to_make_one(device, make):
-    """B2, B3, B4."""
+    """All ways to make a tensor give the same properties. (Features B2, B3, B4.)"""
     tensor = make(device)
     assert isinstance(tensor, spy.Tensor) and tensor.shape == (4, 2) and tensor.ndim == 2 and tensor.element_count == 8
     assert tensor.strides == (2, 1) and tensor.offset == 0 and tensor.dtype.name == "float" and tensor.device is device
@@ -93,7 +93,7 @@ def test_keywords(device):
 
 @pytest.mark.parametrize("wrap", [spy.NDBuffer, spy.Tensor])
 def test_wrapping_an_array(device, monkeypatch, wrap):
-    """T3: NDBuffer(array), on the current device."""
+    """NDBuffer(array), on the current device. (Feature T3.)"""
     monkeypatch.setattr(spy, "current_device", lambda: device, raising=False)
     a = numbers((3, 2))
     made = wrap(a)
@@ -102,7 +102,7 @@ def test_wrapping_an_array(device, monkeypatch, wrap):
 
 
 def test_tensor_over_storage(device):
-    """B2: a view of another tensor's memory with a type, strides and offset of its own."""
+    """A view of another tensor's memory with a type, strides and offset of its own. (Feature B2.)"""
     storage = spy.Tensor.from_numpy(device, numbers(24))
     tensor = spy.Tensor(storage, "float", (3, 2), strides=(6, 3), offset=2)
     expected = np.lib.stride_tricks.as_strided(numbers(24)[2:], (3, 2), (24, 12))
@@ -161,7 +161,7 @@ def test_making_refuses(device, make, exception, text):
 ])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_compound_elements(device, name, dtype, inner, shape):
-    """B6, B10: vectors, matrices and arrays are further dimensions on the host, and flatten_dtype() makes them so on the device."""
+    """Vectors, matrices and arrays are further dimensions on the host, and flatten_dtype() makes them so on the device. (Features B6, B10.)"""
     a = numbers(shape + inner, dtype, seed=len(name))
     tensor = spy.Tensor.from_numpy(device, a, dtype=name)
     assert tensor.shape == shape
@@ -183,7 +183,7 @@ def mixed_image(module, device, shape):
 
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0,)])
 def test_structs_are_structured_arrays(device, module, shape):
-    """B6: nested structs, arrays of structs, every scalar type; C's layout."""
+    """Nested structs, arrays of structs, every scalar type; C's layout. (Feature B6.)"""
     a = mixed_image(module, device, shape)
     assert a.dtype.names == ("position", "kind", "inner", "m", "flag", "h", "d", "l", "table")
     assert a.dtype["table"].shape == (3, 2) and a.dtype["inner"].base.names == ("a", "b")
@@ -202,7 +202,7 @@ def test_struct_image_views_as_floats(device, module):
 
 
 def test_copy_from_numpy_counts_numbers(device, module):
-    """B6, P16: as many numbers, whatever the shape."""
+    """As many numbers, whatever the shape. (Features B6, P16.)"""
     tensor = spy.Tensor.zeros(device, (4, 4), module.Pixel)
     tensor.from_numpy(numbers(48, "f8"))
     np.testing.assert_array_equal(tensor.flatten_dtype().to_numpy().reshape(-1), numbers(48))
@@ -248,7 +248,7 @@ def random_index(rng, shape):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_indices(device, seed):
-    """B7: basic indexing as numpy's, twice over."""
+    """Basic indexing as numpy's, twice over. (Feature B7.)"""
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(1, 7, rng.integers(1, 5)))
     a = numbers(shape, "i4", seed)
@@ -266,7 +266,7 @@ def test_random_indices(device, seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_views_of_memory(device, seed):
-    """B7: view(shape, strides, offset) against numpy's as_strided."""
+    """view(shape, strides, offset) against numpy's as_strided. (Feature B7.)"""
     rng = np.random.default_rng(seed)
     a = numbers(200, "f4", seed)
     shape = tuple(int(n) for n in rng.integers(1, 5, 3))
@@ -280,7 +280,7 @@ def test_random_views_of_memory(device, seed):
 
 @pytest.mark.parametrize("shape, target", [((3, 1), (3, 4)), ((3,), (2, 3)), ((1, 1), (5, 2, 3)), ((), (4,)), ((2, 3), (2, 3))])
 def test_broadcast_to(device, shape, target):
-    """B7."""
+    """broadcast_to() gives what numpy's gives. (Feature B7.)"""
     a = numbers(shape)
     view = spy.Tensor.from_numpy(device, a).broadcast_to(target)
     np.testing.assert_array_equal(view.to_numpy(), np.broadcast_to(a, target))
@@ -314,7 +314,7 @@ def test_views_share_memory_and_keep_it(device):
 
 
 def test_point_to(device):
-    """B7."""
+    """point_to() makes a view show another tensor, which must have the same shape, strides and type. (Feature B7.)"""
     one, two = spy.Tensor.from_numpy(device, numbers((2, 3))), spy.Tensor.zeros(device, (2, 3))
     view = one[...]
     view.point_to(two)
@@ -379,7 +379,7 @@ def test_odd_sizes(device, module, shape):
 
 @pytest.mark.parametrize("dtype", ["float", "float3", "bool", "Mixed"])
 def test_clear(device, module, dtype):
-    """B9. A view clears all the memory that it is part of, as SlangPy's does, and nothing else."""
+    """A view clears all the memory that it is part of, as SlangPy's does, and nothing else. (Feature B9.)"""
     tensor, other = (spy.Tensor.empty(device, (3, 4), module.Mixed if dtype == "Mixed" else dtype) for i in range(2))
     for t in (tensor, other):
         t.copy_from_numpy(np.ones(tensor.to_numpy().nbytes, "u1") if dtype == "Mixed" else np.ones(tensor.to_numpy().size))
@@ -393,7 +393,7 @@ def test_clear(device, module, dtype):
 @pytest.mark.parametrize("name", SCALARS)
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_of_each_type(device, name, versioned):
-    """T3 without torch: both kinds of capsule."""
+    """DLPack without torch: numpy reads versioned and unversioned capsules. (Feature T3.)"""
     a = numbers((3, 4), SCALARS[name])[:, ::2]
     tensor = spy.Tensor.from_numpy(device, a)
 
@@ -472,7 +472,7 @@ def test_asarray(device, module):
 
 
 def test_to_torch_without_torch(device, monkeypatch):
-    """T3, T4: ImportError that says what to do."""
+    """ImportError that says what to do. (Features T3, T4.)"""
     monkeypatch.setitem(sys.modules, "torch", None)
     for method in (spy.Tensor.to_torch, spy.Tensor.torch):
         with pytest.raises(ImportError, match="pip install torch"):
@@ -480,7 +480,7 @@ def test_to_torch_without_torch(device, monkeypatch):
 
 
 def test_to_torch_by_dlpack(device, monkeypatch):
-    """T3: torch.from_dlpack gets the tensor; a stand-in that follows torch's protocol."""
+    """torch.from_dlpack gets the tensor; a stand-in that follows torch's protocol. (Feature T3.)"""
     def from_dlpack(source):
         assert source.__dlpack_device__()[0] == 1
         capsule = source.__dlpack__(stream=None, max_version=(1, 0))
@@ -495,7 +495,7 @@ def test_to_torch_by_dlpack(device, monkeypatch):
 # >>display
 
 def test_print_shows_the_contents(device):
-    """B11, P16."""
+    """print() shows a tensor's elements, and "..." for the inner ones of a large tensor. (Features B11, P16.)"""
     text = str(spy.Tensor.from_numpy(device, np.array([[1.5, 2], [3, 4]], "f4")))
     assert text == "[[1.5 2. ]\n [3.  4. ]]"
     assert "..." in str(spy.Tensor.zeros(device, (5000,)))
@@ -515,7 +515,7 @@ def test_repr_reads_nothing(device, module):
 
 
 def test_uniforms(device, module):
-    """B9, B16: a dict to look at that stands for the tensor in a dispatch or call."""
+    """A dict to look at that stands for the tensor in a dispatch or call. (Features B9, B16.)"""
     a = numbers((4, 6))
     tensor = spy.Tensor.from_numpy(device, a)[1:, ::2]
     uniforms = tensor.uniforms()
@@ -543,7 +543,7 @@ class FakeImage:
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
 def test_load_from_image(device, monkeypatch, channels, dtype):
-    """B9: by a stand-in for Pillow."""
+    """By a stand-in for Pillow. (Feature B9.)"""
     a = numbers((4, 5, channels), dtype) if channels > 1 else numbers((4, 5), dtype)
     unit = a.astype("f4") / (1 if dtype == "f4" else np.iinfo(dtype).max)
     package = types.ModuleType("PIL")
@@ -575,7 +575,7 @@ def test_load_from_image_without_pillow(device, monkeypatch):
 # >>cursors
 
 def test_cursor_fields(device, module):
-    """B8: nested paths, dicts, vectors; apply() uploads what was written."""
+    """Nested paths, dicts, vectors; apply() uploads what was written. (Feature B8.)"""
     tensor = spy.Tensor.zeros(device, (2, 3), module.Mixed)
     cursor = tensor.cursor()
     assert len(cursor) == 6 and cursor.element_count == 6 and cursor.element_type.name == "Mixed" and cursor.resource is tensor
@@ -689,7 +689,7 @@ def test_cursor_refusals_change_nothing(device, module, act, exception, text):
 
 
 def test_cursor_of_a_buffer(device, module):
-    """B1, B8: one kind of cursor for tensors and buffers."""
+    """Tensors and buffers have the same kind of cursor. (Features B1, B8.)"""
     buffer = device.create_buffer(element_count=3, struct_type=module.Pixel)
     cursor = buffer.cursor()
     cursor.copy_from_numpy(np.arange(9))
@@ -706,7 +706,7 @@ def test_cursor_of_a_buffer(device, module):
 
 
 def test_cursor_values_are_value_types(device):
-    """C4, B8: vectors and matrices are read as value types and written from them."""
+    """Vectors and matrices are read as value types and written from them. (Features C4, B8.)"""
     tensor = spy.Tensor.zeros(device, (2,), "float3")
     cursor = tensor.cursor()
     cursor[1] = spy.float3(1, 2, 3)
@@ -747,7 +747,7 @@ def test_use_after_close(module):
 
 
 def test_shown_with_values(device):
-    """B11, W9: the last line of a notebook's cell shows values, as print() does; elsewhere a repr asks nothing of the GPU."""
+    """The last line of a notebook's cell shows values, as print() does; elsewhere a repr does not use the GPU. (Features B11, W9.)"""
     t = spy.Tensor.from_numpy(device, np.float32([[1.5, 2], [3, 4]]))
     assert "1.5" in t._repr_html_() and t._repr_html_() == "<pre>{}</pre>".format(t)
     shown = []
@@ -760,7 +760,7 @@ def test_shown_with_values(device):
 
 
 def test_compared_by_identity(device):
-    """B2: == asks which object it is, and warns where values were meant; lists, sets and dicts of tensors work."""
+    """== asks which object it is, and warns where values were meant; lists, sets and dicts of tensors work. (Feature B2.)"""
     t, u = spy.Tensor.zeros(device, (2,)), spy.NDBuffer(device, dtype=float, shape=(2,))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -119,7 +119,7 @@ def test_numbers_are_slangs(both, name):
     ("int f(int a) { __dispatch_kernel(k, uint3(1), uint3(1))(a); return 0; }", "there is no kernel 'k'"),
 ])
 def test_what_is_not_understood_is_named(tmp_path, text, words):
-    """With the file and the line."""
+    """Errors of unsupported Slang text have the file and the line."""
     path = tmp_path / "bad.slang"
     path.write_text("\n" + text)
 

@@ -88,7 +88,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_words(m, case):
-    """W1: the text names the Python function, and nothing of C."""
+    """The text names the Python function, and nothing of C. (Feature W1.)"""
     use, expected = CASES[case]
     with pytest.raises((spy.Error, IndexError)) as error:
         use(m)
@@ -99,7 +99,7 @@ def test_words(m, case):
 
 
 def test_quoted_code_stays(m):
-    """W2: what the compiler quotes is not translated."""
+    """What the compiler quotes is not translated. (Feature W2.)"""
     with pytest.raises(spy.SlangCompileError) as error:
         spy.Module.load_from_source(m.device, "quoted", "struct D { int shape; }; int f(D d) { D desc = d; return spy_vcast + desc.shapes; }")
     assert "spy_vcast" in str(error.value)
@@ -118,14 +118,14 @@ def test_quoted_code_stays(m):
     (lambda m: m.add(1, 2, "x"), "add: argument 3: Unsupported type"), # there is no third
 ])
 def test_parameters_by_name(m, call, words):
-    """W1: the parameter's name where it is known, else its number."""
+    """The parameter's name where it is known, else its number. (Feature W1.)"""
     with pytest.raises(TypeError) as error:
         call(m)
     assert str(error.value).startswith(words)
 
 
 def test_log_speaks_python(device):
-    """W5: messages of the log too."""
+    """Messages of the log too. (Feature W5.)"""
     seen = []
     with spy.create_device(log=lambda level, message: seen.append(message)) as d:
         with pytest.raises(spy.SlangCompileError):
@@ -134,7 +134,7 @@ def test_log_speaks_python(device):
 
 
 def test_what_is_not_public(device):
-    """W1: a module that says `public` anywhere hides what is not; the error says what to write."""
+    """A module that says `public` anywhere hides what is not; the error says what to write. (Feature W1.)"""
     m = spy.Module.load_from_source(device, "guarded", "module guarded; public struct P { float x; public float y; }; float hidden(float x) { return x; }\n"
                                     "public float shown(P p) { return p.y; }")
     with pytest.raises(AttributeError, match="'hidden' of module 'guarded' is not public.*write `public` before"):
@@ -145,7 +145,7 @@ def test_what_is_not_public(device):
 
 
 def test_from_numpy_without_a_device(device):
-    """B2: the device first."""
+    """The device first. (Feature B2.)"""
     for call, words in ((lambda: spy.Tensor.from_numpy(np.ones(3)), "Tensor.from_numpy: argument 'device': expected a Device, got <class 'numpy.ndarray'>; "
                          "write Tensor.from_numpy.device, array."),
                         (lambda: spy.Tensor.from_numpy([1, 2]), "expected a Device, got <class 'list'>; write Tensor.from_numpy"),

@@ -71,7 +71,7 @@ typedef struct spy_error {
 // The severity of a message. In spy_log it is the threshold: the log receives messages of this severity and
 // above.
 typedef enum spy_log_level {
-    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold: the same as SPY_LOG_LEVEL_WARNING
+    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold, the same as SPY_LOG_LEVEL_WARNING
     SPY_LOG_LEVEL_ERROR,
     SPY_LOG_LEVEL_WARNING,
     SPY_LOG_LEVEL_INFO,
@@ -85,7 +85,7 @@ typedef void (*spy_log_func)(spy_log_level level, const char *message, void *use
 
 // The receiver of a device's errors, warnings and other messages.
 typedef struct spy_log {
-    spy_log_func func;   // NULL: messages are dropped
+    spy_log_func func;   // NULL means that messages are dropped
     void *user_data;     // handed to func
     spy_log_level level; // least severe level to report; default: warnings and errors
 } spy_log;
@@ -99,7 +99,7 @@ typedef void (*spy_progress_func)(const char *step, bool finished, void *user_da
 
 // The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
-    spy_progress_func func; // NULL: none
+    spy_progress_func func; // NULL means that progress is not reported
     void *user_data;
 } spy_progress;
 
@@ -112,7 +112,7 @@ typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
-    spy_blocking_func func; // NULL: none
+    spy_blocking_func func; // NULL means that waits are not reported
     void *user_data;
 } spy_blocking;
 
@@ -129,7 +129,7 @@ typedef bool (*spy_interrupt_func)(void *user_data);
 
 // The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
-    spy_interrupt_func func; // NULL: none
+    spy_interrupt_func func; // NULL means that waits cannot be interrupted
     void *user_data;
 } spy_interrupt;
 

@@ -53,13 +53,15 @@ typedef enum spy_direction {
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
 // that begin with '_' are private; their contents may change from release to release.
 struct spy_arg {
-    const char *name;          // parameter's or field's name; NULL: by position
+    const char *name;          // parameter's or field's name; NULL means that the argument is given by
+                               // position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0 means that no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL means that the library
+                               // chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -199,13 +201,13 @@ SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 // and the value has at most SPY_RESULT_BYTES bytes; otherwise it holds a new tensor of the call's shape,
 // which the caller releases.
 typedef struct spy_result {
-    spy_tensor *tensor;     // NULL: the value is in data
+    spy_tensor *tensor;     // NULL means that the value is in data
     const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
-                            // as the device; NULL: the function returns nothing
+                            // as the device; NULL means that the function returns nothing
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
     uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
                             // other types 0
-    size_t size_bytes;      // bytes of the value in `data`; 0: no value
+    size_t size_bytes;      // bytes of the value in `data`; 0 means no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
@@ -281,12 +283,12 @@ typedef struct spy_globals spy_globals;
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
     SPY_CALL_MODE_DEFAULT = 0,  // call the function itself
-    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_BACKWARD,     // like spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF // like spy_call_forward_diff()
 } spy_call_mode;
 
-// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero: the
-// call is made as by spy_call().
+// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero means
+// that the call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
     spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
@@ -295,31 +297,33 @@ typedef struct spy_call_options {
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
     void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
-                                                                  // globals; NULL: none
+                                                                  // globals; NULL if there is none
     void *write_user_data;
     const char *const *conformances; // "Circle : IShape": types that values of an interface type may have at
                                      // run time
     size_t conformance_count;
-    uint32_t thread_group_size[3];   // threads of a group in x, y and z; x runs along the call's last
-                                     // dimension. 0: chosen (y, z: 1). When set, each element has a thread of
-                                     // its own; threads beyond the call's end return at once, so kernels with
-                                     // barriers need call sizes that are multiples of the group's
+    // threads of a group in x, y and z; x runs along the call's last dimension. 0 means that the library
+    // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
+    // return at once, so kernels with barriers need call sizes that are multiples of the group's
+    uint32_t thread_group_size[3];
     spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
                                      // no groups
     spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
                                      // used
-    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL: run it now
+    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
+                                        // runs now
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
-                                     // spy_device_info.max_shared_bytes with its groupshared variables.
-                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
+                                     // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
+                                     // text in the module reaches it: see chapter 18 of the guide. 0 if there
+                                     // is none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
-// As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
-// the sizes of thread_count, the values of globals, and append_to.
+// Like spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except
+// for the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.
@@ -372,14 +376,14 @@ typedef struct spy_uint3 {
 SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
                                 const spy_call_options *options);
 
-// As spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups` is
-// a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and z.
-// Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
+// Like spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups`
+// is a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and
+// z. Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
 // plain functions.
 SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                          spy_args args, const spy_call_options *options);
 
-// As spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
+// Like spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
 // `options` may be NULL; an append_to in it is SPY_ERROR_INVALID_ARGUMENT.
 SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
                                  uint64_t *gpu_time_ns);
@@ -398,10 +402,10 @@ typedef struct spy_prepared spy_prepared;
 // Options of spy_prepare(). All members may stay zero.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of the library; spy_prepared_ready() tells when it is done
-    const spy_call_options *options; // as for spy_call_with(), copied with all that they point to (tensors
-                                     // are retained); NULL: none. append_to must be NULL. Each call uses the
-                                     // values in `globals`; write_globals is called by spy_prepare() and at
-                                     // each call, and its values replace them
+    // as for spy_call_with(), copied with all that they point to (tensors are retained); NULL if there is
+    // none. append_to must be NULL. Each call uses the values in `globals`; write_globals is called by
+    // spy_prepare() and at each call, and its values replace them
+    const spy_call_options *options;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_prepare_desc;
 

@@ -22,26 +22,26 @@ SPY_API const spy_backend *spy_cuda_backend(void);
 #define SPY_CUDA_STREAM_LEGACY ((void *)(uintptr_t)1)
 #define SPY_CUDA_STREAM_PER_THREAD ((void *)(uintptr_t)2)
 
-// The type of spy_device_desc.backend_desc on CUDA. All zero: the device uses the adapter's primary context,
-// which the CUDA runtime and torch use too, and creates a stream of its own.
+// The type of spy_device_desc.backend_desc on CUDA. All zero means that the device uses the adapter's primary
+// context, which the CUDA runtime and torch use too, and creates a stream of its own.
 typedef struct spy_cuda_desc {
-    void *context;              // CUcontext, which must outlive the device and determines the adapter; NULL:
-                                // the primary context
+    void *context;              // CUcontext, which must outlive the device and determines the adapter; NULL
+                                // means the primary context
     void *stream;               // CUstream of that context, which must stay valid until the device is
-                                // released or given another stream by spy_cuda_set_stream(); NULL: the device
-                                // creates one
-    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL: the environment's
-                                // SLANGPY_NVRTC_LIBRARY, else it is searched
-    const char *driver_library; // path of the driver's library; NULL: the system's search finds it
-    bool direct_launches;       // launch each kernel by cuLaunchKernel, so that profilers list it by name.
-                                // false: a kernel that is launched repeatedly becomes a CUDA graph of one
-                                // node, whose launch takes half the time, unless the environment has
-                                // CUDA_LAUNCH_BLOCKING=1
+                                // released or given another stream by spy_cuda_set_stream(); NULL means that
+                                // the device creates one
+    const char *nvrtc_library; // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
+                               // SLANGPY_NVRTC_LIBRARY or, without it, a search
+    const char *driver_library; // path of the driver's library; NULL means that the system's search finds it
+    // launch each kernel by cuLaunchKernel, so that profilers list it by name. false means that a kernel that
+    // is launched repeatedly becomes a CUDA graph of one node, whose launch takes half the time, unless the
+    // environment has CUDA_LAUNCH_BLOCKING=1
+    bool direct_launches;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_cuda_desc;
 
-// Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL:
-// the device's own stream. SPY_ERROR_INVALID_ARGUMENT for a stream of another context. Threads: any.
+// Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL
+// means the device's own stream. SPY_ERROR_INVALID_ARGUMENT for a stream of another context. Threads: any.
 SPY_API spy_status spy_cuda_set_stream(spy_device *device, void *stream);
 // Order the device's work and the work of a stream that other code uses; the host does not wait. After
 // spy_cuda_wait_stream(), further work of the device begins when all work that `stream` has so far is done.

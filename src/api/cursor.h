@@ -70,7 +70,7 @@ SPY_API void spy_release_cursor(spy_cursor cursor);
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
-    int64_t length;          // number of parts for spy_cursor_at(); 0: no parts
+    int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
     size_t scalar_count;     // number of scalars: `count` of read and write
     size_t size_bytes;       // in C's layout
 } spy_cursor_info;

@@ -37,9 +37,9 @@ typedef struct spy_file_hook {
     // during the call. What `file` points to must stay unchanged until the library, which copies it, calls
     // `close` on the same thread, before the next `open`.
     bool (*open)(const char *path, spy_file *file, void *user_data);
-    void (*close)(spy_file *file, void *user_data); // NULL: nothing is to be freed
-    // Returns a number that differs when the file has changed; 0: the hook has no such file.
-    // spy_poll_reload() asks for it. NULL: changes of the hook's files are not noticed.
+    void (*close)(spy_file *file, void *user_data); // NULL means that nothing is to be freed
+    // Returns a number that differs when the file has changed, or 0 if the hook has no such file.
+    // spy_poll_reload() asks for it. NULL means that changes of the hook's files are not noticed.
     uint64_t (*stamp)(const char *path, void *user_data);
     void *user_data;
 } spy_file_hook;
@@ -49,24 +49,25 @@ typedef struct spy_file_hook {
 // device and the module.
 typedef struct spy_reload_hook {
     void (*func)(struct spy_module *module, spy_status status, const char *message,
-                 void *user_data); // NULL: not called
+                 void *user_data); // NULL means that it is not called
     void *user_data;
 } spy_reload_hook;
 
 // Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
-    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
-                                // library creates them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
-                              // choose
-    const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
+    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL means
+                                // that the library creates them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
+                              // adapter_type choose
+    const char *adapter_name; // part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
     spy_blocking blocking;          // called around compilers and waits
     spy_allocator allocator;        // default: malloc
-    const char *slang_library;      // path of libslang-compiler; NULL: searched (see the guide)
+    const char *slang_library;      // path of libslang-compiler; NULL means that it is searched (see the
+                                    // guide)
     const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
@@ -74,42 +75,44 @@ typedef struct spy_device_desc {
     spy_file_hook files;        // provides Slang files, before the disk
     spy_reload_hook reload;     // called when a module was reloaded, or its reload failed
     const char *dump_directory; // an existing folder, to which generated kernels are written as NAME.slang
-                                // and NAME.spv; NULL: none
+                                // and NAME.spv; NULL if there is none
     uint32_t max_plans;         // number of compiled calls to keep (0: 1024); the least recently used one is
                                 // dropped
     bool enable_validation;     // use the Vulkan validation layer, when installed; its messages go to the log
     const char *label;          // name in debug tools and messages
-    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false: print() does
-                                // nothing
-    size_t print_buffer_bytes;  // capacity for what is printed between two deliveries; 0: 1 MiB
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
+                                // print() does nothing
+    size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
-    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0: 600;
-    // negative: no limit. The compilation continues in a thread of its own until it ends by itself, and keeps
-    // its memory until then (the Slang compiler about 150 MB; the log says so). After a timeout of the Slang
-    // compiler, the next module or kernel takes about 0.3 s more, to open the compiler again. After a timeout
-    // of the driver's compiler, the next call that needs the same kernel waits for it, or finds it done.
+    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
+    // and a negative number means no limit. The compilation continues in a thread of its own until it ends by
+    // itself, and keeps its memory until then (the Slang compiler about 150 MB; the log says so). After a
+    // timeout of the Slang compiler, the next module or kernel takes about 0.3 s more, to open the compiler
+    // again. After a timeout of the driver's compiler, the next call that needs the same kernel waits for it,
+    // or finds it done.
     double compile_timeout_s;
     bool check_bounds; // for debugging: kernels check the indices of tensors that a function indexes itself;
                        // see chapter 26 of the guide
     bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
                           // need no lock (releases may still come from any thread)
     // A folder of this user's in which compiled code and the compiler's answers are kept, so that a later start of
-    // a program needs neither libslang nor NVRTC for what it has called before. NULL: environment variable
-    // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
+    // a program needs neither libslang nor NVRTC for what it has called before. NULL means the environment
+    // variable SLANGPY_CACHE or, without it, `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
-    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
+    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0 means 1 GiB
     // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
     // found in the pack. Without cache_path it keeps nothing on disk.
-    const char *pack; // the pack's file; NULL: pack_data, or no pack
+    const char *pack; // the pack's file; NULL means pack_data, or no pack
     const void
-        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
-    size_t pack_size_bytes; // its size
+        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
+                    // is none
+    size_t pack_size_bytes; // size of pack_data
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
     // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
-    // serves all devices that are not named, as PTX. NULL: the device's own.
+    // serves all devices that are not named, as PTX. NULL means the device's own.
     const uint32_t *pack_archs;
     size_t pack_arch_count;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -140,7 +143,7 @@ SPY_API void spy_release_device(spy_device *device);
 // SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
 
-// A point in the device's order of work. 0: before all work.
+// A point in the device's order of work. 0 means before all work.
 typedef uint64_t spy_submit_id;
 
 // Submits all recorded work to the GPU without waiting. Returns the id of that work; 0 on error. Threads:
@@ -161,8 +164,8 @@ SPY_API spy_status spy_add_close_callback(spy_device *device,
 // Returns unused pooled memory to the driver. Waits for the GPU. Threads: any.
 SPY_API spy_status spy_trim(spy_device *device);
 
-// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL: to none.
-// SPY_ERROR_IO when the directory does not exist. Threads: any.
+// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL means
+// that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: what kernels can use on the device.
@@ -178,7 +181,7 @@ typedef enum spy_feature {
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
     SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
-    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: spy_texture_handle() and its sisters
+    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
 } spy_feature;
 
 // The properties of a device or an adapter.
@@ -196,11 +199,11 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // largest parameter block that is part of the dispatch (push constants)
     uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
-    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
-    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
-                                     // groups take several portions of work each (a persistent kernel) is
-                                     // dispatched with a multiple of this number of groups
-    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
+    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0 means no timestamps
+    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0 if not known. A
+                                     // kernel whose groups take several portions of work each (a persistent
+                                     // kernel) is dispatched with a multiple of this number of groups
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0 if there is none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.

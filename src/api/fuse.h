@@ -31,7 +31,7 @@ typedef struct spy_fusion spy_fusion;
 
 // A value of a graph: an input, or the result of a step. Plain data without a release.
 typedef struct spy_node {
-    uint32_t graph; // number of its graph; 0: no value
+    uint32_t graph; // number of its graph; 0 means no value
     uint32_t index; // number of its step in the graph, from 1
 } spy_node;
 
@@ -44,7 +44,7 @@ typedef enum spy_fuse_backward {
 
 // Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name; // name of the function, an identifier; NULL: "fused"
+    const char *name; // name of the function, an identifier; NULL means "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
@@ -73,8 +73,8 @@ SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_a
 // Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
 // argument of an inout parameter stays as it is.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
-// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
-// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL means
+// that the call has fewer, or nothing says its overload yet. The name lives as long as the graph.
 SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
 
 // Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
@@ -90,8 +90,8 @@ SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
 // Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
 SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
 
-// Returns the Slang type of a value, which lives as long as the device. NULL: the value is none of this
-// graph, or nothing says its type yet; that alone is no error.
+// Returns the Slang type of a value, which lives as long as the device. NULL means that the value is none of
+// this graph, or nothing says its type yet; that alone is no error.
 SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
 
 // Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
@@ -106,13 +106,13 @@ typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;
 
-// As spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
-// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
-// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
-// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
-// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
-// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
-// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+// Like spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of the fused
+// function gives one value for all its elements. With dims.count > 0, the call's dimensions `dims`, which may count
+// from the end (-1), disappear, and "_result" has the others. The value is a float, a double or a vector of floats. The
+// kernel that computes the elements also reduces them; a sum adds up groups of threads in a fixed order and then,
+// unless spy_call_options.deterministic is set, atomically. spy_call_backward() gives the gradients of a sum or mean
+// from that of "_result". Such a function can be called and timed, with spy_call_options.append_to too; it cannot be
+// prepared, dispatched or be part of another graph.
 SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
                                    spy_arg value);
 

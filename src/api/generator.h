@@ -24,7 +24,7 @@ SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
 typedef struct spy_grid_desc {
-    spy_shape shape;  // its sizes are part of the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
+    spy_shape shape; // its sizes are part of the call's shape; -1 means any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: 0
     spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -41,9 +41,9 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 
 // The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
-    uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
+    uint32_t seed;      // 0 means 2640457667, unless explicit_seed is set
     uint32_t warmup;    // how often the element's number is hashed before the seed joins it
-    bool raw_seed;      // true: use the seed itself; false: use the seed's hash
+    bool raw_seed;      // true uses the seed itself, false the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;

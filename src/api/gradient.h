@@ -19,10 +19,10 @@ extern "C" {
 // error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL: none. Borrowed. Threads: any.
+// inputs. NULL if the tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL: none. Borrowed.
-// Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if the tensor has
+// none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
@@ -79,12 +79,12 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // Options of spy_gradcheck(). All members may stay zero.
 typedef struct spy_gradcheck_desc {
-    double step;               // by which each number is moved up and down; 0: 2^-17 for float64, 2^-8 for
-                               // float32 and 2^-4 for float16, times the number where that is above 1
-    double relative_tolerance; // 0: 1e-5, 1e-2 and 0.1
-    double absolute_tolerance; // 0: 1e-7, 1e-3 and 0.05
-    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0: 64
-    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    double step;               // by which each number is moved up and down; 0 means 2^-17 for float64, 2^-8
+                               // for float32 and 2^-4 for float16, times the number where that is above 1
+    double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
+    double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
+    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
+    uint64_t seed;             // seed of the outputs' random gradients and of the choice of elements
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
@@ -93,8 +93,8 @@ typedef struct spy_gradcheck_info {
     uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
     bool float64;             // some were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
-    int64_t element;          // the number of its scalar, row-major
-    double analytic, numeric; // its gradient by the derivative, and by central differences
+    int64_t element;          // index of the number among the argument's scalars, in row-major order
+    double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 
 // Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the

@@ -244,9 +244,9 @@
 // structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
-// and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
-// texels' type is run over, as an array (height, width), (depth, height, width) or (layer, height, width); as
-// an output it is written.
+// and texels, and a SamplerState takes spy_arg_sampler. A texture for a parameter of its texels' type is run
+// over, as an array (height, width), (depth, height, width) or (layer, height, width); as an output it is
+// written.
 //
 // Results of an interface type cannot be passed yet. Structs may be nested 16 deep. A call has at most 64
 // leaves: a leaf is an argument, or a field of a struct that is given by fields.
@@ -384,10 +384,11 @@
 // spy_gradcheck compares the gradients of a function with central differences, and names the argument and the
 // element with the largest error.
 //
-// Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
-// then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
-// their last bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode
-// makes backward calls with further options, in command lists too; spy_explain_call shows the kernel.
+// Sums of halves and floats are made in float, sums of doubles in double. Each thread sums its elements, each
+// group sums its threads in shared memory, and the groups' sums are added by float atomics, or by a second
+// dispatch where the device or the type has no atomics. Their order, and so their last bits, differ from run
+// to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward calls with further
+// options, in command lists too; spy_explain_call shows the kernel.
 //
 // Some derivatives come wrong out of Slang 2026.12 and 2026.14.1. The library puts their code right before
 // the driver gets it. Where it cannot, the log has a warning that names the kernel:
@@ -588,12 +589,12 @@
 // wants b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a
 // kernel may have. Arrays of arrays and of structs with buffers in them are refused.
 //
-// An array without a size, StructuredBuffer<float> b[], takes a struct of as many tensors as there are to be
-// elements, from none to 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which
-// is a tensor of T, whose first element it sees. Arrays without a size are CUDA's alone: as a global, a
-// member of a ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are
-// refused. Another number of elements is another kind of call, but runs the same kernel. The number itself is
-// not known in Slang: give it beside. Indices are not checked. A global T values[] of plain data takes a
+// An array without a size, StructuredBuffer<float> b[], takes a struct with one tensor for each element, at
+// most 4096. It may also be of byte-address buffers and of ConstantBuffer<T>, each of which is a tensor of T,
+// whose first element it sees. Arrays without a size are CUDA's alone: as a global, a member of a
+// ConstantBuffer or ParameterBlock, and a parameter of a function or shader. Elsewhere they are refused.
+// Another number of elements is another kind of call, but runs the same kernel. Slang code cannot ask for the
+// number, so pass it as another argument. Indices are not checked. A global T values[] of plain data takes a
 // tensor.
 //
 // Buffers may be the same memory as each other and as element-wise arguments: nothing checks what threads
@@ -763,7 +764,8 @@
 // spy_vk_share_device gives the Vulkan objects of a spy_device for another one. spy_vk_get_command_buffer gives
 // the VkCommandBuffer that the library records into, for a few commands of your own between its work.
 //
-// spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
+// spy_vk_wait_semaphore and spy_vk_signal_semaphore order the library's submissions among those of the
+// engine.
 //
 // Kernels are compiled by spy_prepare before the first frame (20), spy_poll_reload has files compiled in the
 // background while frames go on (4), and spy_trim gives unused memory back. An engine on CUDA brings its

@@ -37,7 +37,7 @@ typedef struct spy_list_op {
 typedef struct spy_list_desc {
     const char *label; // name of each submission in debug tools, and of the list in messages
     // Called after each recorded operation, from inside the recording function; it must not use the device.
-    // NULL: none.
+    // NULL if there is none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed

@@ -14,7 +14,7 @@ typedef struct spy_function spy_function;
 // A preprocessor macro.
 typedef struct spy_define {
     const char *name;
-    const char *value; // NULL: "1"
+    const char *value; // NULL means "1"
 } spy_define;
 
 // How much Slang optimises SPIR-V before the driver compiles it. Drivers optimise too, so the default is
@@ -23,7 +23,7 @@ typedef struct spy_define {
 // corrects their SPIR-V (chapter 9 of the guide), which is not possible after the optimiser. On CUDA, NVRTC
 // always optimises fully; a warning says so.
 typedef enum spy_optimization {
-    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_DEFAULT = 0, // same as NONE
     SPY_OPTIMIZATION_NONE,
     SPY_OPTIMIZATION_LOW,
     SPY_OPTIMIZATION_HIGH,
@@ -34,7 +34,7 @@ typedef enum spy_optimization {
 // debug information, which needs Vulkan 1.3 or the extension VK_KHR_shader_non_semantic_info. On CUDA they
 // are NVRTC's -lineinfo and -G, with the lines of the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
-    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_DEFAULT = 0, // same as NONE
     SPY_DEBUG_INFO_NONE,
     SPY_DEBUG_INFO_LINES, // source lines
     SPY_DEBUG_INFO_FULL   // source lines, variables and the source text
@@ -66,8 +66,8 @@ typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
                                        // searched for in the include paths
-    const char *source;                // Slang text; NULL: read from path
-    size_t source_size_bytes;          // 0: source ends at its NUL
+    const char *source;                // Slang text; NULL means that the text is read from `path`
+    size_t source_size_bytes;          // 0 means that `source` ends at its NUL
     const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or
@@ -151,9 +151,9 @@ typedef struct spy_reload_info {
 // Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// As spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared calls
-// are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check, 2 us
-// for each file without a change, else as loading.
+// Like spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared
+// calls are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check,
+// 2 us for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if

@@ -26,14 +26,14 @@ typedef enum spy_topology {
 
 // Which sides of triangles are not drawn.
 typedef enum spy_cull {
-    SPY_CULL_NONE, // both are drawn
+    SPY_CULL_NONE, // both sides are drawn
     SPY_CULL_FRONT,
     SPY_CULL_BACK
 } spy_cull;
 
 // What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
 typedef enum spy_blend_factor {
-    SPY_BLEND_FACTOR_DEFAULT, // source: one, target: zero
+    SPY_BLEND_FACTOR_DEFAULT, // the source's factor is one, the target's is zero
     SPY_BLEND_FACTOR_ZERO,
     SPY_BLEND_FACTOR_ONE,
     SPY_BLEND_FACTOR_SOURCE_COLOR,
@@ -65,7 +65,8 @@ typedef enum spy_blend_op {
     SPY_BLEND_OP_COUNT
 } spy_blend_op;
 
-// How a colour target takes what the fragment function returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment function returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spy_blend {
     bool enabled;
     spy_blend_factor color_source, color_target;
@@ -90,10 +91,11 @@ typedef enum spy_stencil_op {
     SPY_STENCIL_OP_COUNT
 } spy_stencil_op;
 
-// The stencil test of one side of triangles. All zero: it passes and changes nothing.
+// The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
-    spy_compare compare; // of the reference with the target; NONE: always
+    spy_compare compare; // how the reference is compared with the target; NONE means that the test always
+                         // passes
 } spy_stencil;
 
 // An attribute of a vertex in a buffer that holds several of them.
@@ -108,13 +110,15 @@ typedef struct spy_vertex_attribute {
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
     uint32_t stride_bytes;  // from element to element
-    uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
-// How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
+// How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
+// without blending.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
-    spy_function *fragment; // a [shader("fragment")] function; NULL: only depth and stencil are written
+    spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
+                            // written
     spy_topology topology;
     spy_cull cull;
     bool clockwise_is_front; // seen on the target, whose y grows downwards
@@ -127,18 +131,18 @@ typedef struct spy_raster_desc {
     float depth_bias, depth_bias_slope, depth_bias_clamp;
     bool depth_clamped; // instead of clipping at the near and far plane
     bool stencil_enabled;
-    uint32_t stencil_read_mask, stencil_write_mask; // 0: 255
+    uint32_t stencil_read_mask, stencil_write_mask; // 0 means 255
     spy_stencil stencil_front, stencil_back;
 
-    uint32_t sample_mask; // samples that are written; 0: all
+    uint32_t sample_mask; // samples that are written; 0 means all
     bool alpha_to_coverage;
 
     // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
-    // SV_ values are found here; attributes that it does not take are ignored. None: arguments of the draw are its
-    // attributes (spy_draw).
+    // SV_ values are found here; attributes that it does not take are ignored. With none of them, arguments of the
+    // draw are its attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
-    const spy_vertex_layout *layouts; // of spy_draw_desc.vertex_buffers
+    const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
     // Names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
@@ -161,22 +165,22 @@ SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads
 
 // What happens to a target's old content before the draw.
 typedef enum spy_load {
-    SPY_LOAD_DEFAULT, // it stays
+    SPY_LOAD_DEFAULT, // the target keeps its contents
     SPY_LOAD_CLEAR,
-    SPY_LOAD_IGNORE // it does not matter: the draw covers all
+    SPY_LOAD_IGNORE // the contents may be lost, because the draw covers all of the target
 } spy_load;
 
 // A colour target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_target {
-    spy_texture *texture; // NULL: the fragment function's output of this number is dropped
+    spy_texture *texture; // NULL means that the fragment function's output of this number is dropped
     spy_load load;
     spy_clear_color clear;
-    spy_texture *resolve; // gets the averages of the samples after the draw; NULL: none
+    spy_texture *resolve; // gets the averages of the samples after the draw; NULL if there is none
 } spy_draw_target;
 
 // The depth and stencil target: the first level of a texture or view, all its layers.
 typedef struct spy_draw_depth {
-    spy_texture *texture; // NULL: there is no depth target
+    spy_texture *texture; // NULL if there is no depth target
     spy_load load, stencil_load;
     float clear;
     uint32_t stencil_clear;
@@ -185,7 +189,7 @@ typedef struct spy_draw_depth {
 // Where on the targets the vertices' positions from -1 to 1 lie.
 typedef struct spy_viewport {
     float x, y, width, height;  // pixels of the target; y grows downwards
-    float min_depth, max_depth; // both 0: 0 and 1
+    float min_depth, max_depth; // both 0 means 0 and 1
 } spy_viewport;
 
 // The part of the targets outside of which nothing is drawn.
@@ -212,12 +216,13 @@ typedef struct spy_draw_desc {
     uint32_t vertex_count, first_vertex;
     uint32_t instance_count, first_instance; // instance_count 0: 1
     bool draw_nothing;
-    // Contiguous, of uint32 or uint16; NULL: vertices in their order. That each index, with vertex_offset, is one of a
-    // vertex is the caller's duty: the GPU reads what lies there, or zeros where robustBufferAccess is on (devices that
-    // an engine has made with it).
+    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. That each index, with
+    // vertex_offset, is one of a vertex is the caller's duty: the GPU reads what lies there, or zeros where
+    // robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
-    bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
+    bool indices_are_16_bit; // needed if `indices` is a tensor of bytes or structs, and not if it is one of
+                             // uint16
     int32_t vertex_offset;   // added to each index
     spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
 
@@ -226,11 +231,12 @@ typedef struct spy_draw_desc {
     // vertex offset, first instance), all uint32_t.
     spy_tensor *indirect;
     size_t indirect_offset_bytes;
-    uint32_t indirect_count; // 0: 1
+    uint32_t indirect_count; // 0 means 1
 
     uint32_t stencil_reference;
     float blend_color[4];
-    bool edge_gradients;  // of spy_draw_backward(): how the picture changes as edges of triangles move, too
+    bool edge_gradients;  // spy_draw_backward() also computes how the picture changes as edges of triangles
+                          // move
     uint64_t _end_canary; // must be 0
 } spy_draw_desc;
 

@@ -26,16 +26,16 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_ENUM,
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
     SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
-    SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
+    SPY_DECL_KIND_ASSOCIATED_TYPE, // an associated type of an interface
     SPY_DECL_KIND_EXTENSION,       // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
     SPY_DECL_KIND_SUBSCRIPT,       // "operator[]"; its parameters are children
     SPY_DECL_KIND_FUNCTION,        // a global function; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD,          // of a struct, interface, enum or extension; static methods have
-                                   // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_METHOD,          // a function of a struct, interface, enum or extension; static methods
+                                   // have SPY_DECL_FLAG_STATIC
     SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
-    SPY_DECL_KIND_PARAMETER,       // of a function
+    SPY_DECL_KIND_PARAMETER,       // a parameter of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
     SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
     SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
@@ -76,9 +76,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;  // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value; // of a FLOAT, in float's precision; for an INT the same number
-    const char *string; // of a STRING
+    int64_t int_value;  // value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
+    double float_value; // value of a FLOAT, in float's precision, or of an INT
+    const char *string; // text of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -118,8 +118,8 @@ struct spy_decl {
     const char *path;          // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
                                // "" for unnamed declarations, imports, constraints, extensions (but not
                                // their members) and the root
-    const char *text;          // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
-                               // "Red = 0"
+    const char *text;          // the declaration as in Slang code: "float lerp(float a, float b = 1)",
+                               // "struct Circle", "Red = 0"
     const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
                                // type; the type that a struct, enum, interface or alias declares; NULL
                                // where there is none
@@ -129,12 +129,14 @@ struct spy_decl {
     uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;         // of an enum case, a constant, or a default value that is a plain number
-    size_t offset_bytes;        // of a field, in C's layout
-    size_t device_offset_bytes; // of a field, in the device's layout; of a uniform shader parameter, within
-                                // the globals
-    uint32_t binding, space;    // of a shader parameter that is a resource, in this module's own layout
-    spy_stage stage;            // of an entry point
+    spy_constant value;         // value of an enum case, a constant, or a default value that is a plain
+                                // number
+    size_t offset_bytes;        // offset of a field, in C's layout
+    size_t device_offset_bytes; // offset of a field in the device's layout, or of a uniform shader parameter
+                                // within the globals
+    uint32_t binding, space;    // numbers of a shader parameter that is a resource, in this module's own
+                                // layout
+    spy_stage stage;            // stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
     const char *file;           // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
@@ -169,7 +171,7 @@ struct spy_type_info {
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
     uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;          // number of an array's elements; 0: unsized, or dependent on a generic
+    int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; else NULL

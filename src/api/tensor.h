@@ -11,7 +11,7 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
-// Options of a new tensor. All zero: one float with undefined value.
+// Options of a new tensor. All zero means one float with undefined value.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // rank 0 is one element; sizes may be 0
     spy_dtype dtype;          // type of scalar elements; default: float32
@@ -19,8 +19,10 @@ typedef struct spy_tensor_desc {
                               // "void": elements are bytes, for buffers and pointers of any type, whose
                               // layout is Slang's scalar layout
     spy_module *module;       // module in which `type` is looked up when it is not built in
-    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL: undefined
-    size_t data_size_bytes;   // bytes of data; 0: as many as the shape needs; else it must be that number
+    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
+                              // undefined
+    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs; else it must be that
+                              // number
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
@@ -29,7 +31,8 @@ typedef struct spy_tensor_desc {
                               // float elements only
     spy_tensor *grad_in;      // instead of with_grad: the gradient that calls read (retained), for outputs of
                               // backward calls
-    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL: none
+    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL if there
+                              // is none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
@@ -105,7 +108,7 @@ typedef struct spy_view_desc {
     spy_shape shape;
     spy_shape strides;        // in elements of the view's type; rank 0: row-major
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
-    const char *type;         // Slang element type of the view; NULL: that of the tensor
+    const char *type;         // Slang element type of the view; NULL means that of the tensor
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
@@ -128,7 +131,7 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 
 // The kind of an item in an index list.
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_DEFAULT = 0, // as AT, so that an all-zero item is index 0
+    SPY_INDEX_KIND_DEFAULT = 0, // same as AT, so that an all-zero item is index 0
     SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
     SPY_INDEX_KIND_RANGE,       // start:stop:step
     SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave

@@ -124,38 +124,42 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
-    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
-    // one layer differs from a texture that is no array.
+    uint32_t width, height, depth; // texels of level 0; 0 means 1. A 1-D texture has no height, and only a
+                                   // 3-D one has a depth
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
+    // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
-    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
-    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
-    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
-    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    uint32_t levels; // number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0 means
+                     // 1
+    uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
+                      // format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
+    size_t data_size_bytes; // bytes of data; 0 means as many as that takes
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
-// Part of a texture. All zero: the whole texture, as it is.
+// Part of a texture. All zero means the whole texture, as it is.
 typedef struct spy_texture_view_desc {
-    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    spy_format format;     // NONE means the texture's; otherwise a format of as many bits, which may differ
+                           // in _srgb
     uint32_t level, layer; // the first ones
-    uint32_t level_count;  // 0: all from `level` on
+    uint32_t level_count;  // 0 means all from `level` on
     uint32_t
-        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
-                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+        layer_count; // 0 means all from `layer` on, and the type stays. Otherwise 1 layer is a plain 1-D or
+                     // 2-D texture and several are an array, except for a multiple of 6 layers of a cube
     bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
 
-// Texels of one level. All zero: all of level 0.
+// Texels of one level. All zero means all of level 0.
 typedef struct spy_texture_region {
     uint32_t level;
     uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
     uint32_t x, y, z;              // the first texel; multiples of the format's block
-    uint32_t width, height, depth; // texels; 0: up to the end
+    uint32_t width, height, depth; // texels; 0 means up to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -166,11 +170,12 @@ typedef struct spy_texture_info {
     uint32_t array_size;           // as in spy_texture_desc
     uint32_t layer_count;          // layers, 6 for each cube
     uint32_t levels, samples, usage;
-    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
+                                       // made from
     spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
     uint32_t columns;                  // ... and how many of them, 1 to 4
     spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
-    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
     const char *label;                 // "": none
 } spy_texture_info;
 
@@ -189,7 +194,7 @@ SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
 
 // The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
 // library's object, and work on them must be ordered by the caller.
-// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. Of a view: that of the
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. For a view: that of the
 // texture it was made from. Threads: any.
 SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
 // Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It
@@ -204,7 +209,7 @@ SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_reg
 SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                                     size_t size_bytes);
 // Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
-// takes that of the other. NULL: all of level 0. Threads: any.
+// takes that of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
 // Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
@@ -261,8 +266,8 @@ SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
-// Record what the functions above do, with their arguments, into a command list, as spy_list_copy() and its like.
-// `data` is copied now. Threads: any.
+// Record what the functions above do, with their arguments, into a command list, like spy_list_copy(). `data` is
+// copied when this is called. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);
@@ -317,11 +322,11 @@ typedef enum spy_reduction {
     SPY_REDUCTION_MAX
 } spy_reduction;
 
-// How textures are sampled. All zero: linear filters, and coordinates wrap.
+// How textures are sampled. All zero means linear filters and coordinates that wrap.
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
-    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_compare compare; // makes a SamplerComparisonState; NONE makes a SamplerState
     spy_reduction reduction;
     uint32_t max_anisotropy; // 0 and 1: none
     float mip_bias;
@@ -377,16 +382,17 @@ SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 // What a format is made of.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
-    uint32_t block_bytes;               // of one block
+    uint32_t block_bytes;               // bytes of one block
     uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
     uint32_t channels;                  // 1 to 4
-    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil
     spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
     bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
 } spy_format_info;
 // Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
 SPY_API spy_format_info spy_get_format_info(spy_format format);
-// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0 if there is none.
+// Threads: any.
 SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 
 #ifdef __cplusplus

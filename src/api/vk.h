@@ -18,19 +18,20 @@ SPY_API const spy_backend *spy_vk_backend(void);
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
-// The type of spy_device_desc.backend_desc on Vulkan. All zero: the library loads Vulkan and creates instance
-// and device. When `device` is set, instance, physical_device, queue and queue_family must be set too. They
-// must outlive the spy_device, and the VkDevice must have what spy_vk_required_features() lists.
+// The type of spy_device_desc.backend_desc on Vulkan. All zero means that the library loads Vulkan and
+// creates instance and device. When `device` is set, instance, physical_device, queue and queue_family must
+// be set too. They must outlive the spy_device, and the VkDevice must have what spy_vk_required_features()
+// lists.
 typedef struct spy_vk_desc {
-    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL: from the Vulkan loader
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means that of the Vulkan loader
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
     void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
-    uint32_t api_version;               // with which the instance was created; 0: VK_API_VERSION_1_3
-    void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL: only the
-                                           // library uses the queue
+    uint32_t api_version;               // with which the instance was created; 0 means VK_API_VERSION_1_3
+    void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL means that
+                                           // only the library uses the queue
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
     const char *const *enabled_features;   // the members of spy_vk_required_features().optional_features that
@@ -76,8 +77,8 @@ typedef struct spy_vk_features {
 // set in the struct of the chain that has it: VkPhysicalDeviceVulkan11Features and its successors, or the
 // struct of a single extension. An optional feature that no struct of the chain has stays off. `supported` is
 // the chain that vkGetPhysicalDeviceFeatures2 filled: optional features that are on there are enabled too;
-// NULL: none. Features that the engine has enabled itself stay on. `enabled` is filled with the optional
-// features that are on now; it may be NULL.
+// NULL if there is none. Features that the engine has enabled itself stay on. `enabled` is filled with the
+// optional features that are on now; it may be NULL.
 // SPY_ERROR_UNSUPPORTED: the device lacks a required feature. SPY_ERROR_INVALID_ARGUMENT: no struct of a
 // chain has a required feature. Errors go to spy_take_error(NULL) and leave the chain unchanged. Threads:
 // any.
@@ -89,7 +90,7 @@ SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, s
 
 // >>recordings: calls that go into an engine's command buffers
 
-// The id of one recording of a device; 0: none.
+// The id of one recording of a device; 0 if there is none.
 typedef uint64_t spy_vk_recording_id;
 
 // Records all further calls and uploads into a VkCommandBuffer of the engine instead of one of the library.

@@ -1,5 +1,5 @@
-// The table of functions that a backend fills. The rooms above this one mention no graphics API, and a
-// backend sees only api, base and this room.
+// The table of functions that a backend fills. The rest of the library mentions no graphics API, and a
+// backend uses only src/api, src/base and src/backend.
 //
 // Threads: the device layer calls a backend from one thread at a time. Three functions must be free-threaded,
 // as compile threads call them: compile (which needs no device), load and destroy_kernel. Errors: functions
@@ -37,7 +37,7 @@ typedef struct spyi_profile {
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
     uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
-    uint32_t max_bindings;    // buffers of a kernel; 0: the device takes pointers only
+    uint32_t max_bindings;    // buffers of a kernel; 0 means that the device takes pointers only
     uint32_t max_uniforms;    // uniform buffers of a kernel; they also count as bindings
     uint32_t max_uniform_bytes;
     // Arrays of at least this size use structured buffers; ignored when prefers_bindings is set.
@@ -68,7 +68,7 @@ typedef enum spyi_binding_kind {
     SPYI_BINDING_TEXTURE,
     SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
     SPYI_BINDING_SAMPLER,    // a sampler
-    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
+    SPYI_BINDING_COMBINED    // like SPYI_BINDING_TEXTURE, with a sampler whose handle is `range`
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -76,7 +76,7 @@ typedef enum spyi_binding_kind {
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    // Bytes, > 0, at most limits.max_binding_bytes. Of a typed buffer: whole texels, at most
+    // Bytes, > 0, at most limits.max_binding_bytes. For a typed buffer: whole texels, at most
     // limits.max_texels.
     uint64_t range;
     uint64_t kind; // spyi_binding_kind
@@ -107,11 +107,11 @@ typedef struct spyi_kernel_desc {
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
-    spyi_profile profile;       // what the device's kernels are made for
+    spyi_profile profile;       // the profile that the device's kernels are compiled for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes
-    uint64_t max_texels;      // of a typed buffer
+    uint64_t max_texels;      // largest number of elements of a typed buffer
     // texels[scalar][columns - 1]: the SPYI_TEXEL_* of typed buffers with that texel.
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // bytes; the offset and size of a fill are multiples (4 on Vulkan)
@@ -141,16 +141,17 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     uint64_t open; // number of the batch that is being recorded; the first is 1
     bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
-    // Nanoseconds that a wait spins before the thread sleeps; 0: it sleeps at once. (On lavapipe a wait with
-    // a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for GPUs.)
+    // Nanoseconds that a wait spins before the thread sleeps; 0 means that it sleeps at once. (On lavapipe a
+    // wait with a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for
+    // GPUs.)
     uint64_t spin_ns;
     // The driver objects belong to the program, and may be gone after the release of the device.
     bool borrowed;
     // Work now goes into a command buffer of the program, whose results cannot be waited for: an engine
     // submits such buffers when it likes, and reports which have been executed.
     bool recording;
-    // Batches from this number on may be in recordings that the engine has not reported as executed; 0: no
-    // such recording.
+    // Batches from this number on may be in recordings that the engine has not reported as executed; 0 means
+    // no such recording.
     uint64_t held_from;
 } spyi_gpu_base;
 
@@ -172,15 +173,15 @@ struct spyi_backend {
 
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
-    // `compiler` is the path of the compiling library; NULL: the one that is found. `ctx` is for the log, and
-    // may be NULL.
+    // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
+    // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     // Makes a kernel of a blob, which is desc->code. destroy_kernel: no work uses the kernel any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Functions that record work (work.h), by spyi_work_number; NULL: not supported. Call spyi_record()
+    // Functions that record work (work.h), by spyi_work_number; NULL if not supported. Call spyi_record()
     // instead. Work runs in the order of its recording as far as its barriers ask for it, and joins the open
     // batch, whose number is spyi_gpu_base.open. All work of batches up to n has finished once
     // finished_submit() >= n.
@@ -210,14 +211,14 @@ struct spyi_backend {
     // other uniforms of the same sizes; all else stays.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
-    // Counts as one piece of work.
+    // Launches a finished graph, which counts as one piece of work.
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
-    // Textures and samplers (image.h); NULL: the backend has none.
+    // Textures and samplers (image.h); NULL means that the backend has none.
     const struct spyi_image_functions *images;
-    // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
+    // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
     spyi_target target; // what its kernels are compiled to
 };

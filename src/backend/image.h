@@ -7,7 +7,7 @@
 #include "backend/work.h"
 
 // format.c
-SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL means that there is no such format
 // Returns the bytes of texels without gaps between rows.
 SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
                                   uint32_t layers);
@@ -20,7 +20,7 @@ typedef struct spyi_image_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t width, height, depth; // texels of level 0, at least 1
     uint32_t layers;               // at least 1; 6 for each cube
     uint32_t levels, samples;      // at least 1
     uint32_t usage;                // SPY_TEXTURE_USAGE_*
@@ -76,8 +76,8 @@ typedef struct spyi_image_functions {
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
     // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
-    // DescriptorHandle<T>. NULL: the backend has none. `binding` is as a dispatch would give it. remove_handle: no
-    // later work uses the handle.
+    // DescriptorHandle<T>. NULL means that the backend has none. `binding` is as a dispatch would give it.
+    // remove_handle: no later work uses the handle.
     spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
     void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
@@ -128,8 +128,8 @@ typedef struct spyi_image_clear_work {
     uint64_t image; // spyi_image.handle
     spyi_image_desc desc;
     uint32_t first_level, level_count, first_layer, layer_count;
-    spy_clear_color color; // of color formats
-    float depth;           // of depth formats
+    spy_clear_color color; // for color formats
+    float depth;           // for depth formats
     uint32_t stencil;
 } spyi_image_clear_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);

@@ -52,9 +52,9 @@ typedef struct spyi_parameter_place {
 typedef struct spyi_parameter {
     uint8_t kind;            // spyi_parameter_kind
     uint8_t stages;          // SPYI_STAGE_* that use it
-    uint8_t scalar, columns; // of a texel: spy_dtype, and 1 to 4 columns
+    uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;          // elements, each with its own binding; 1: no array
+    uint16_t count;          // elements, each with its own binding; 1 means no array
     uint32_t number;         // in the space: of its first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
@@ -67,7 +67,7 @@ typedef struct spyi_interface {
     const spyi_parameter *parameters;
     uint32_t parameter_count;
     uint32_t group[3];   // threads of a group in x, y, z; SPIR-V code also fixes them
-    uint32_t block_size; // bytes of the parameter block; 0: none
+    uint32_t block_size; // bytes of the parameter block; 0 if there is none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
     uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes

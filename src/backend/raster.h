@@ -14,7 +14,8 @@ typedef enum spyi_raster_stage {
     SPYI_RASTER_STAGES
 } spyi_raster_stage;
 
-// How a colour target takes what the fragment shader returns. All zero: it is replaced, in all channels.
+// How a colour target takes what the fragment shader returns. All zero means that it is replaced, in all
+// channels.
 typedef struct spyi_raster_blend {
     uint8_t enabled;
     uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
@@ -31,7 +32,7 @@ typedef struct spyi_raster_attribute {
 
 typedef struct spyi_raster_buffer {
     uint32_t stride;       // bytes from element to element
-    uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
+    uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
 // What a pipeline depends on besides its code. Plain bytes. The members before the lists are zeroed before they are
@@ -41,9 +42,9 @@ typedef struct spyi_raster_state {
     uint8_t topology; // spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
     uint8_t clockwise_is_front, wireframe;
-    uint8_t depth_compare; // spy_compare; NONE: no depth test
+    uint8_t depth_compare; // spy_compare; NONE means that there is no depth test
     uint8_t depth_write;
-    uint8_t depth_format; // spy_format; NONE: no depth target
+    uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
     uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
@@ -85,12 +86,12 @@ typedef struct spyi_draw_target {
     spy_clear_color color;
     float depth;
     uint32_t stencil;
-    // Handle of a view that gets the average of the samples after the draw; 0: none.
+    // Handle of a view that gets the average of the samples after the draw; 0 if there is none.
     uint64_t resolve;
 } spyi_draw_target;
 
 typedef struct spyi_draw_buffer {
-    uint64_t handle, offset; // of a chunk; bytes
+    uint64_t handle, offset; // handle of a chunk, and the offset in it in bytes
 } spyi_draw_buffer;
 
 // Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
@@ -104,20 +105,22 @@ typedef struct spyi_draw_work {
     const spyi_uniform *uniforms;
     spyi_draw_target depth;
     uint32_t target_count;
-    uint32_t width, height, layers; // of the targets
+    uint32_t width, height, layers; // size of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
     int32_t scissor[4]; // x, y, width, height
     uint32_t buffer_count;
-    // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
+    // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
+    // that vertices are drawn in their order.
     spyi_draw_buffer indices;
     uint64_t indices_size; // bytes from indices.offset on
     bool short_indices;
     uint32_t count, first;                   // indices, or vertices
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // count or instance_count 0: only clears
-    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0: as above.
+    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
+    // that the counts above are used.
     spyi_draw_buffer indirect;
     uint32_t indirect_count; // draws
     uint32_t stencil_reference;
@@ -132,7 +135,7 @@ SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster; NULL in the backend's table: it has none.
 typedef struct spyi_raster_functions {
-    // As the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    // Like the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
     spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
 } spyi_raster_functions;
 

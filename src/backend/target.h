@@ -8,7 +8,7 @@
 
 typedef struct spyi_rules {
     // The code that Slang makes.
-    const char *suffix; // of files with the code
+    const char *suffix; // suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Types in memory.
     const char *boolean; // type of a plain bool in memory

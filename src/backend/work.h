@@ -35,7 +35,7 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
-    // Handle of an image, of a view of one, or of a sampler; NULL: the visitor knows none.
+    // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
@@ -47,8 +47,8 @@ typedef struct spyi_work_kind {
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
     // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL: there are
-    // none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL if there
+    // are none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
@@ -133,7 +133,7 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // the kernel's binding_count bindings, by number
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
-    // Handle of a chunk with the three group counts (uint32_t); 0: use `groups`.
+    // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
     uint64_t indirect;
     uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;

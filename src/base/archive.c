@@ -13,7 +13,7 @@ enum {
 
 typedef struct spyi_archive_entry {
     uint64_t hash[2];
-    uint64_t offset, size; // of the answer, from the begin of the bytes
+    uint64_t offset, size; // the answer's offset from the begin of the bytes, and its size
     char *recorded;        // the answer, while a pack is recorded
 } spyi_archive_entry;
 
@@ -65,7 +65,7 @@ static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-// Returns why the bytes are no pack of this library; NULL: all of it may be used.
+// Returns why the bytes are no pack of this library, or NULL if they are one and all of it may be used.
 static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
     const uint8_t *bytes = pack->bytes;
     uint32_t numbers[2];
@@ -231,7 +231,7 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = !replace; // 1: of another pack, until the writing ends
+    pack->entries[at].offset = !replace; // 1 means that the bytes lie in another pack until the writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;

@@ -11,8 +11,8 @@
 
 typedef struct spyi_archive spyi_archive;
 
-// Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
-// that fails. NULL: `error` says what is wrong with the bytes.
+// Opens a pack. `bytes` must stay valid while the pack is open. With `owned` the pack frees `bytes` when it is
+// closed, or here on failure. NULL, and then `error` says what is wrong with the bytes.
 SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
 // Begins a pack that is to be written.
 SPYI_FN spyi_archive *spyi_archive_begin(void);
@@ -22,8 +22,8 @@ SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
 SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
 SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
 SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
-// Gives the name of a kernel's text: a hash of it. Packs have the name in the place of the text: of that many bytes, it
-// is its own name.
+// Gives the name of a kernel's text: a hash of it. Packs store the name instead of the text; a text that is as long as
+// a name is taken as a name.
 #define SPYI_ARCHIVE_NAME_BYTES 16
 SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
 // Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers

@@ -1,4 +1,4 @@
-// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
+// What all of the library uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
 // functions are in base/*.c.
 #ifndef SPYI_BASE_H
 #define SPYI_BASE_H
@@ -78,7 +78,7 @@ SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
 SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
-// Waits at most `ns` nanoseconds. false: that time has passed without a signal.
+// Waits at most `ns` nanoseconds. false means that that time has passed without a signal.
 SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
@@ -114,7 +114,7 @@ typedef struct spyi_turns {
     spyi_atomic waiters; // number of threads that wait; written under the lock
     int32_t fork_count;  // spyi_fork_count() of the process that made the turns
     bool alone;          // the user promised to use the device from one thread only: nobody waits
-    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
+    volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0 if there is none
     spyi_mutex lock;           // guards the members below
     spyi_signal changed;
     uint32_t first, next; // ticket numbers: of the first waiting thread, and of the next thread to wait
@@ -219,14 +219,15 @@ SPYI_FN void *spyi_calloc(size_t count, size_t size);
 SPYI_FN void *spyi_realloc(void *memory, size_t size);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false means that the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
-// Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
+// Returns a number that changes when the file is written or replaced; 0 if there is no file. Cost: about 1
+// us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
 // it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
@@ -262,8 +263,8 @@ typedef struct spyi_object {
     uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
-// The functions that a room defines for its kind of objects; the guard calls them. context.tables holds one
-// table for each kind.
+// The functions for one kind of objects; base/guard.c calls them. context.tables holds one table for each
+// kind.
 typedef struct spyi_object_table {
     // Frees the object after its last reference is gone. Called inside the device; may queue the object for
     // release again.
@@ -277,7 +278,7 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
     volatile uintptr_t thread;
-    spyi_object *kept; // retained until the work ends; NULL: nothing
+    spyi_object *kept; // retained until the work ends; NULL means nothing
     // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
     const void *work;
     const void *key;
@@ -288,12 +289,12 @@ typedef struct spyi_outside {
 struct spyi_core;           // backend/backend.h
 struct spyi_retired_object; // guard.c
 
-// >>context: the part of a device that every room may use; first member of spy_device
+// >>context: the part of a device that all of the library may use; the first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
     // Functions that a backend may call on the device; set when the device is made.
     const struct spyi_core *core;
-    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none.
+    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL if there is none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
     spyi_outside *outside;   // work under way outside of the device
     spyi_mutex release_lock; // guards the next two
@@ -304,7 +305,7 @@ typedef struct spyi_context {
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
-    double compile_timeout_s;  // 0: no limit
+    double compile_timeout_s;  // 0 means no limit
     spy_allocator allocator;   // all functions set
     const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
@@ -313,8 +314,10 @@ typedef struct spyi_context {
     spyi_text error;           // text of error_code
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
-    struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
-    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
+    struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
+                              // none are
+    struct spyi_store *pack;  // the pack that takes the compiler's place, or that is recorded; NULL means
+                              // that there is no such pack
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -338,11 +341,12 @@ SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
 // Calls desc.progress and desc.blocking.
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished);
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
-// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL: they
-// go to the log again. Returns the previous `lines`.
+// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL means
+// that they go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
 SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
-SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whether desc.allocator is used
+                                                                 // instead of malloc()
 
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
@@ -358,7 +362,8 @@ SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const
 // Waits until the signal comes or it is time to check the log, the interrupt and the limit. The caller holds
 // `lock`, which is released meanwhile.
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
-SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // true: the caller must stop waiting
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // returns true when the caller must stop
+                                                              // waiting
 // Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
@@ -376,7 +381,8 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 // SPY_ERROR_BUSY (from a callback) or SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
-SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL if it is no living object of that
+                                                                  // kind
 // Whether a living object of that kind belongs to this device: the one place of that condition.
 static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
     const spyi_object *o = (const spyi_object *)object;

@@ -178,7 +178,8 @@ typedef struct spyi_elf_segment {
     uint64_t offset, size;
 } spyi_elf_segment;
 
-// Opens an ELF file of this machine, and gives the number of its segments. NULL: it is none, or cannot be read.
+// Opens an ELF file of this machine, and gives the number of its segments. NULL means that it is no such
+// file, or cannot be read.
 static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
     const uint16_t one = 1;
     unsigned char head[SPYI_ELF_HEADER];
@@ -233,7 +234,7 @@ static bool spyi_library_is_whole(const char *path) {
 }
 
 // Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
-// each padded to 4 bytes. Returns a hash of it; 0: there is none.
+// each padded to 4 bytes. Returns a hash of it; 0 if there is none.
 static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     for (size_t at = 0; size - at >= 12;) {
         uint32_t head[3];

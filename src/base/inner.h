@@ -1,4 +1,4 @@
-// Functions that the files of base/ share and no other room sees.
+// Functions that the files of src/base share and that nothing else uses.
 #ifndef SPYI_BASE_INNER_H
 #define SPYI_BASE_INNER_H
 

@@ -36,7 +36,8 @@ struct spyi_store {
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
     spyi_atomic broken;                      // writing has failed: nothing more is written
-    spyi_archive *pack;                      // the answers are in its memory; NULL: they are in `folder`
+    spyi_archive *pack;                      // the answers are in its memory; NULL means that they are in
+                                             // `folder`
 };
 
 // >>the system
@@ -118,7 +119,7 @@ static bool spyi_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
 }
 
-// Returns why code from the folder must not be run; NULL: it is the user's own.
+// Returns why code from the folder must not be run, or NULL if the folder belongs to the user.
 static const char *spyi_store_unsafe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0) return spyi_file_problem();
@@ -353,7 +354,7 @@ typedef struct spyi_store_sum {
     bool clear;  // remove all files
     int64_t now; // else remove unfinished files that are old
     uint32_t folder;
-    spyi_store_found *items; // NULL: they are not listed
+    spyi_store_found *items; // NULL means that they are not listed
     uint32_t item_count, capacity;
     bool lists;
 } spyi_store_sum;

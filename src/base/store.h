@@ -12,7 +12,7 @@
 typedef struct spyi_store spyi_store; // spyi_context has the device's
 
 typedef struct spyi_store_counts {
-    uint64_t hits, misses, writes; // of this store since it was opened
+    uint64_t hits, misses, writes; // counts of this store since it was opened
 } spyi_store_counts;
 
 // Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the
@@ -22,9 +22,10 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
 // any. NULL is ignored.
 SPYI_FN void spyi_store_close(spyi_store *store);
 // A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
-// holds, or, while it is recorded, all that are put into it. NULL: out of memory; the pack is then closed.
+// holds, or, while it is recorded, all that are put into it. NULL when out of memory; the pack is then closed.
 SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
-SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL: it is no pack's, or `store` is NULL
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL if the store is no pack's, or `store`
+                                                                // is NULL
 // Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
 // Returns whether there is a file for the question; it may be damaged.

@@ -8,7 +8,7 @@
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // index of its leaf; -1: it is built from fields
+    int32_t leaf;          // index of its leaf; -1 means that it is built from fields
     uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
@@ -19,7 +19,7 @@ typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
-    spyi_signature signature; // of the chosen overload, with concrete types
+    spyi_signature signature; // signature of the chosen overload, with concrete types
     spyi_leaf *leaves;
     uint32_t leaf_count;
     spyi_node *nodes; // parameters that get an argument, then "_result" if given, then fields
@@ -42,9 +42,10 @@ typedef struct spyi_bound {
     uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
     bool names_diff;     // the kernel needs `import slangpy_diff`
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
-    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
+    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
-    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
+    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL means that types depend
+                    // on no sizes
 } spyi_bound;
 
 // Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does

@@ -33,7 +33,7 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL: there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -44,7 +44,7 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 }
 
 // A view is a Slang type that a value can be seen as. Returns the view of `v` in which its last `consumed`
-// dimensions are part of the type; NULL: there is no such view. `form` selects among views that consume the
+// dimensions are part of the type; NULL if there is no such view. `form` selects among views that consume the
 // same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors that are passed
 // whole.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
@@ -346,7 +346,7 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. `spread`: values of spy_map_value() may be run over.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value().
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;

@@ -247,8 +247,8 @@ static void spyi_pass_mapping(spyi_value *v) {
     if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
 }
 
-// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
-// declarations for arguments; NULL: there are none.
+// Describes a list of arguments, or the fields of value number `parent`. `parent` is -1 for arguments.
+// `function` has declarations for arguments; it is NULL if there are none.
 static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
                                      int64_t parent, int depth, spyi_values *values, spyi_text *error) {
     uint32_t unnamed = 0;

@@ -2,8 +2,8 @@
 // with their gradients, and the parts that are given for ConstantBuffer<T> and arrays of buffers.
 #include "bind/internal.h"
 
-// Completes the leaf of a value that is given by its parts, which have leaves of their own. `in_buffer`: it
-// lies in a uniform buffer.
+// Completes the leaf of a value that is given by its parts, which have leaves of their own. With `in_buffer`
+// the value lies in a uniform buffer.
 static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
     spyi_fitting fitting;
     memset(&fitting, 0, sizeof fitting);
@@ -47,8 +47,8 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL: out
-// of memory.
+// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL when
+// out of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
     spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
@@ -228,8 +228,8 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
 }
 
 // Returns the index of the gradient of a tensor that is given for a DifferentialPair: grad_in for a parameter
-// that is read, grad_out for one that is written, or the only one that it has. 0: there is none, or an inout
-// parameter would need both.
+// that is read, grad_out for one that is written, or the only one that it has. Returns 0 if there is none, or
+// if an inout parameter would need both.
 static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
     uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
     uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];

@@ -20,7 +20,7 @@ typedef struct spyi_found {
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
-// Writes and returns the error for a path that names no input. `shown`: how the message names the path.
+// Writes and returns the error for a path that names no input. The message names the path as `shown`.
 SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
                                  spyi_text *error);
 
@@ -43,8 +43,8 @@ typedef struct spyi_input_leaves {
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
                                       const char *shown, spyi_input_leaves *leaves, spyi_text *error);
-// Adds the leaves of all values of globals. `partial`: `inputs` may be incomplete, so values for unknown
-// names are left out.
+// Adds the leaves of all values of globals. With `partial`, `inputs` may be incomplete, and values for
+// unknown names are left out.
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);

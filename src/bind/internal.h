@@ -1,4 +1,4 @@
-// Functions that several files of this room use, and their state: one attempt to bind an overload.
+// Functions that several files of src/bind use, and their state: one attempt to bind an overload.
 #ifndef SPYI_BIND_INTERNAL_H
 #define SPYI_BIND_INTERNAL_H
 
@@ -10,7 +10,7 @@
 typedef struct spyi_attempt {
     spy_function *function;
     spyi_unit *unit;
-    spyi_type_finder finder; // of the unit's types
+    spyi_type_finder finder; // finds types of the unit
     spyi_types *types;
     const spyi_values *values;
     spyi_bound bound;
@@ -20,7 +20,7 @@ typedef struct spyi_attempt {
     bool spread; // values of spy_map_value() may be run over
     bool misfit; // a trailing size is not what its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // index of the gradient that the next value was given with; 0: none
+    uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
     bool constant; // the value being bound takes no part in derivatives
     bool refused;  // the function has no derivative: later failures must not replace this reason

@@ -9,7 +9,7 @@ typedef struct spyi_options {
     char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // size of a thread group; 0: the library chooses
+    uint32_t threads[3]; // size of a thread group; 0 means that the library chooses
     spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0: none
     uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
@@ -17,7 +17,7 @@ typedef struct spyi_options {
     uint32_t shared_bytes; // dynamic shared memory of a group
 } spyi_options;
 
-// A copy of options with all that they point to, for later calls. All zero: no options.
+// A copy of options with all that they point to, for later calls. All zero means no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
     spy_packed *constants, *globals; // copies of the two lists, as structs

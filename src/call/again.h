@@ -10,19 +10,19 @@ typedef struct spyi_again_item {
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;           // spyi_again_op
-    uint8_t gradients;    // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
-    uint8_t how;          // how the call uses its memory: SPYI_USE_...
+    uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
+    uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
     uint8_t **places; // where its value or address stands in the blocks
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
-    // the function. `explicit_way`: it has one of them.
+    // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
     int8_t map[SPY_MAX_RANK];
     uint8_t map_count;
     bool explicit_way;
-    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
+    uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
 // One of several dispatches that one call makes.
@@ -31,7 +31,8 @@ typedef struct spyi_again_step {
     uint8_t *block;
     uint8_t *launched; // copy of the block as the launch's graph last got it
     uint32_t groups[3];
-    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0: none
+    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there is
+                           // none
     bool finishes;         // it reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // its entries of spyi_again.sums: first, and one past the last
 } spyi_again_step;
@@ -47,13 +48,15 @@ typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
     spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
-    spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
+    spyi_again_step *steps;      // step_count dispatches; NULL means one dispatch with the launch's block and
+                                 // groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
-    // tensors that they are of. NULL: the launch cannot be repeated that way.
+    // tensors that they are of. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
     uint64_t *direct_serials;
-    const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
+    const spyi_again_item *fresh; // the item that makes a new tensor; NULL means that the call makes no
+                                  // tensor
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph

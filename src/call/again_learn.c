@@ -22,8 +22,8 @@ static bool spyi_simple_variant(const spyi_variant *variant) {
     return true;
 }
 
-// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which:
-// its index in grads[].
+// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which
+// becomes its index in grads[].
 static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
     uint32_t i = 0;
     for (; i < values->count; i++) {
@@ -99,9 +99,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// Copies the options into the plan, unless they are plain; false: out of memory. Calls that repeat have their
-// options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers set
-// them; in the copies of a prepared call they are not NULL.
+// Copies the options into the plan, unless they are plain; false when out of memory. Calls that repeat have
+// their options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers
+// set them; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -114,7 +114,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
-// Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
+// Returns how the call is repeated, in one allocation; NULL when out of memory, or the call cannot be
+// repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
     for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles

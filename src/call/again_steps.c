@@ -36,7 +36,7 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     return status;
 }
 
-// Runs all dispatches. `in_line`: each waits for the one before it, whatever memory they use.
+// Runs all dispatches. With `in_line` each dispatch waits for the one before it, whatever memory they use.
 static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
     const spyi_again *again = plan->launch->again;
     spy_status status = SPY_OK;

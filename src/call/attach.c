@@ -1,5 +1,5 @@
-// Registers what rooms above this one need of calls: how prepared calls are released, and what happens to
-// plans and prepared calls when code changes.
+// Registers functions of src/call that earlier stages need: how prepared calls are released, and what happens
+// to plans and prepared calls when code changes.
 #include "call/prepare.h"
 #include "call/raster.h"
 #include "plan/cache.h"

@@ -9,7 +9,7 @@
 
 typedef struct spyi_sink spyi_sink;
 
-// How a command list records calls. The room list/ defines the functions.
+// How a command list records calls. src/list defines the functions.
 typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
                              spyi_text *error); // an error if the list is finished
@@ -50,11 +50,11 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
-// Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
+// Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
-// How the room fuse makes calls of functions that end in a reduction. The caller has left the device.
+// How src/fuse makes calls of functions that end in a reduction. The caller has left the device.
 typedef struct spyi_fused_table {
     spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
                        const char *public_name, bool timed, uint64_t *gpu_time_ns);

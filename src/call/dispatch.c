@@ -70,7 +70,7 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    bool takes_result = false; // then the message is that of the argument
+    bool takes_result = false; // with `_result`, the message is about that argument
     for (size_t i = 0; i < args.count; i++)
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
     if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&

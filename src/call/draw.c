@@ -1,8 +1,9 @@
 // spy_draw: puts together what the targets, the two stages and the vertices need, finds the pipeline, and records
 // the draw on the queue or in a command list.
 //
-// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, after which everything is
-// found again: only a round that stayed inside is recorded.
+// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, so that other threads can
+// change things; everything is then found again, and a draw is recorded only after a round that never left the
+// device.
 #include "call/raster.h"
 #include "kinds/kinds.h"
 #include "plan/cache.h"
@@ -37,7 +38,7 @@ static void spyi_draw_names(const spyi_drawing *d, spyi_text *error) {
     }
 }
 
-// Finds what an argument of this name is for.
+// Finds which stages and lists take an argument of this name.
 static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *feeds, spyi_text *error) {
     *feeds = 0;
     if (spyi_takes_argument(&d->raster->parts[0], name)) *feeds |= SPYI_FEEDS_VERTEX;
@@ -53,7 +54,7 @@ static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *fe
     return SPY_ERROR_AMBIGUOUS;
 }
 
-// Finds what each argument is for.
+// Finds which stages and lists take each argument.
 static spy_status spyi_draw_arguments(spyi_drawing *d, spyi_text *error) {
     spy_raster *r = d->raster;
     if (d->args.count && !d->args.items) {
@@ -104,7 +105,7 @@ static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
 
 // >>stages
 
-// Refuses a texture of the stage that is a target. All values are still those of the stage.
+// Refuses a texture of the stage that is also a target of the draw. At this time d's values are the stage's.
 static spy_status spyi_check_feedback(const spyi_drawing *d, const spyi_variant *variant,
                                       const spyi_values *values, spyi_text *error) {
     spyi_use mine[SPYI_MOST_VALUE_USES];
@@ -176,7 +177,7 @@ static void spyi_begin_stage(const spyi_drawing *d, spyi_plan *plan, const spyi_
     run->launch = plan->launch;
 }
 
-// Returns whether the options say nothing that a stage is bound or compiled by.
+// Returns whether the options set nothing on which the binding or code of a stage depends.
 static bool spyi_draw_is_plain(const spy_call_options *options) {
     spy_call_options plain;
     if (!options) return true;
@@ -185,7 +186,7 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Binds one stage, and compiles it if need be. *left: the device was left, and the draw begins anew.
+// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then begins anew.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
     spyi_raster_part *part = &d->raster->parts[s];
@@ -230,13 +231,14 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     d->stages[s].plan = plan;
     plan->references++;
     spyi_begin_stage(d, plan, values, &run);
-    if (SPYI_LIKELY(plan->variant_count == 1)) { // a stage has no other: it walks through no memory
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // usual for a stage, since it walks through no memory
         variant = plan->variants[0];
         status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
     } else {
         status = spyi_choose(&run, &variant, error);
     }
-    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true; // a reload came between
+    // a reload happened meanwhile
+    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true;
     *left = *left || run.left;
     if (status != SPY_OK || *left) return status;
     status = spyi_pack_stage(d, s, &run, variant, error);
@@ -266,7 +268,8 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Puts the stages' blocks one behind the other. *left: a value does not fit, and the draw begins anew, to say so.
+// Copies the blocks of both stages into one block, one after the other. Sets *left when a value does not fit; the draw
+// then begins anew and reports it.
 static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, bool *left,
                                   spyi_text *error) {
     spy_raster *r = d->raster;
@@ -303,7 +306,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK && *left) return SPY_OK;
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
-    if (pipeline->handles) { // it may use all textures that have handles, and memory that is no argument
+    if (pipeline->handles) { // the kernel may use all textures that have handles, and memory that is no
+                             // argument
         if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
         d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
         d->untracked = true;
@@ -340,7 +344,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
     return status;
 }
 
-// One round: everything up to the record. *left: the device was left, and nothing was recorded.
+// Does everything up to the recording of the draw. Sets *left when the device was left, so that nothing was
+// recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -391,7 +396,8 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
     spy_status status = spyi_enter(raster, SPYI_KIND_RASTER, name);
     if (status != SPY_OK) return status;
     spy_device *device = raster->object.device;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
+    // the sink is the first member of a command list
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL;
     spyi_text error = { NULL, 0, 0 };
     const char *problem = spyi_draw_problem(desc, options);
     spyi_drawing d;
@@ -404,7 +410,7 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    spyi_atomic_add(&raster->object.references, 1); // the device may be left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     for (bool left = true; left && status == SPY_OK;) {
         status = spyi_draw_once(&d, options, sink, &left, &error);
         spyi_draw_stages_drop(&d);

@@ -1,35 +1,37 @@
-// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. What they need of the draw is
-// looked up within the device first; they themselves are made by the public functions.
+// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. The values that they need
+// from the draw are looked up inside the device first. The calls and the draw are then made by the public functions.
 #include "api/generator.h"
 #include "api/gradient.h"
 #include "call/draw_gradient.h"
 
 enum { SPYI_DRAW_OWN_ARGS = 16 + SPYI_MOST_ATTRIBUTES + 2 * SPYI_MOST_TARGETS };
 
-// A backward call of a draw that is being made.
+// One running spy_draw_backward().
 typedef struct spyi_draw_pass {
     const char *name;
     spyi_drawing *d;
-    spy_call_options options; // of the calls
+    spy_call_options options; // options of the calls
     spyi_draw_form form;
     spyi_draw_gradient gradient;
-    uint32_t triangles;                           // of one instance
-    int64_t corners;                              // of all
-    bool reversed;                                // large depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // of the form's buffers, as numbers (n, columns)
-    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // of each; 0: as many as its struct has
+    uint32_t triangles;                           // triangles of one instance
+    int64_t corners;                              // corners of all triangles of all instances
+    bool reversed;                                // larger depths are in front
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // tensors with the attributes' numbers, of shape (n,
+                                                  // columns), by buffer of the form
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
+                                                  // struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
     spy_arg args[SPYI_DRAW_OWN_ARGS + SPYI_MOST_DRAW_ARGS];
     uint32_t arg_count;
-    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // of structs in `args` without their gradients
+    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // copies of structs in `args` without their gradients
     uint32_t field_count;
 } spyi_draw_pass;
 
-// >>what the draw says
+// >>what is looked up of the draw
 
-// The argument may be a bad one: the calls refuse it, with its name.
+// A wrong argument is not refused here; the calls refuse it by its name.
 static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
@@ -50,7 +52,7 @@ static spy_status spyi_draw_unsupported(spyi_text *error, const char *what) {
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Refuses what gradients of draws do not have.
+// Refuses draws whose gradients are not supported.
 static spy_status spyi_draw_check_gradients(const spyi_drawing *d, spyi_text *error) {
     const spy_raster *r = d->raster;
     const spy_draw_desc *desc = d->desc;
@@ -120,7 +122,7 @@ static spy_status spyi_draw_find_targets(spyi_draw_pass *pass, spyi_text *error)
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Finds the argument that gives an input of the vertex function, and what it is made of.
+// Finds the argument that gives an input of the vertex function, and its tensor and columns.
 static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *error) {
     const spyi_drawing *d = pass->d;
     const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_VERTEX];
@@ -203,7 +205,7 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Within the device: finds all that the calls need, and the generated module.
+// Finds all that the calls need, and the generated module. Called inside the device.
 static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     spyi_drawing *d = pass->d;
     spy_raster *r = d->raster;
@@ -219,12 +221,12 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // feeds, arguments and indices may be unchecked
+    if (status != SPY_OK) return status; // without a check, d's feeds, arguments and indices may be wrong
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // nothing moves
+    if (!pass->form.vertices) pass->form.edges = 0; // no edge moves when the vertex function has no gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
@@ -240,7 +242,7 @@ static spy_status spyi_draw_no(
     return SPY_ERROR_INTERNAL;
 }
 
-// Returns a view of an attribute's numbers, (n, columns).
+// Returns a view of an attribute's numbers, of shape (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
     if (!flat) return NULL;
@@ -317,7 +319,8 @@ static const char spyi_draw_ids_source[] =
     "}\n"
     "[shader(\"fragment\")] uint draw_ids_fragment(Corner corner) : SV_Target { return corner.id; }\n";
 
-// Finds the functions that draw the numbers. NULL functions: the error has been reported.
+// Finds the functions that draw the triangles' numbers. They are NULL when it fails; the error has then been
+// reported.
 static void spyi_draw_id_functions(spy_device *device, const char *name, spy_function *functions[2]) {
     spy_module_desc desc;
     functions[0] = functions[1] = NULL;
@@ -336,7 +339,7 @@ static void spyi_draw_id_functions(spy_device *device, const char *name, spy_fun
     spyi_leave(device);
 }
 
-// Makes the raster that draws the numbers by the same tests.
+// Makes the raster that draws the triangles' numbers, with the depth and stencil tests of the draw.
 static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     spy_function *functions[2];
     const spyi_raster_state *s = &pass->d->raster->state;
@@ -358,7 +361,7 @@ static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     return spy_create_raster(pass->d->device, &desc);
 }
 
-// Takes the raster's own, which the last call left, or makes them.
+// Takes the targets that the last call left in the raster, or makes new ones.
 static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     spy_raster *r = pass->d->raster;
     const spy_draw_desc *desc = pass->d->desc;
@@ -368,7 +371,7 @@ static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     pass->ids = r->ids;
     pass->id_target = r->id_target;
     pass->id_depth = r->id_depth;
-    r->id_target = r->id_depth = NULL; // another thread makes its own
+    r->id_target = r->id_depth = NULL; // so that another thread makes its own targets
     if (pass->ids) spyi_atomic_add(&pass->ids->object.references, 1);
     spyi_leave(pass->d->device);
     if (pass->id_target &&
@@ -408,7 +411,7 @@ static void spyi_draw_pass_end(spyi_draw_pass *pass, bool made) {
     spy_release_tensor(pass->corner_rows);
     spy_release_tensor(pass->flat_rows);
     spy_release_raster(pass->ids);
-    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses them again
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses the targets again
         if (!r->id_target) r->id_target = pass->id_target, pass->id_target = NULL;
         if (!r->id_depth) r->id_depth = pass->id_depth, pass->id_depth = NULL;
         spyi_leave(pass->d->device);
@@ -520,7 +523,8 @@ static const char *const spyi_draw_clear_names[SPY_MOST_TARGETS] = { "slangpy_dr
                                                                      "slangpy_draw_c4", "slangpy_draw_c5",
                                                                      "slangpy_draw_c6", "slangpy_draw_c7" };
 
-// The arguments and the result that both functions of pixels have, and the call. `view` is a SpyiDrawView.
+// Calls slangpy_draw_pixel or slangpy_draw_edges with the arguments and the result that both have. `view` is
+// a SpyiDrawView.
 static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     const spyi_draw_work *w = &pass->d->work;
     spy_arg pair[2];
@@ -528,7 +532,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     float view[6];
     memcpy(view, w->viewport, sizeof view);
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_arg_f32(NULL, 1); // the derivative of the function's sum is wanted as it is
+    pair[1] = spy_arg_f32(NULL, 1); // the gradient of the function's result, which is a sum, is 1
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_texture(edges ? "slangpy_draw_ids" : "slangpy_draw_id", pass->id_target));
@@ -613,7 +617,7 @@ static void spyi_draw_explain(const spyi_draw_pass *pass, spyi_text *out) {
 
 // >>the public functions
 
-// Fills what both functions begin with.
+// Fills the members that both public functions need.
 static void spyi_draw_pass_begin(spyi_draw_pass *pass, spyi_drawing *d, spy_raster *raster,
                                  const spy_draw_desc *draw, spy_args args, const spy_call_options *options,
                                  const char *name) {
@@ -643,7 +647,7 @@ spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_
         spyi_text_add(&error, "%s", problem);
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (status == SPY_OK) status = spyi_draw_prepare(&pass, &error);
     if (status != SPY_OK)
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, raster->label, spyi_text_str(&error));
@@ -668,7 +672,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_drawing d;
     spyi_draw_pass pass;
     spyi_draw_pass_begin(&pass, &d, raster, draw, args, options, name);
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";

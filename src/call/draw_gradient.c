@@ -35,8 +35,8 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds how the fragment function's inputs are interpolated, from its code. Code that needs more than the function to be
-// compiled is left to the draw, which then has interpolated with perspective.
+// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be compiled alone,
+// the draw reports why, and interpolation with perspective is assumed here.
 static void spyi_draw_find_interpolation(spyi_raster_part *part) {
     spy_function *function = part->function;
     const spyi_conformances none = { NULL, 0 };
@@ -57,8 +57,9 @@ static void spyi_draw_find_interpolation(spyi_raster_part *part) {
 static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
     spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
     spyi_text text = { NULL, 0, 0 };
-    // Slang crashes over a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
-    // [partitioning(...)] takes a text, too, and means nothing outside of hull shaders.
+    // Slang crashes on a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
+    // So [shader("...")] is replaced by [partitioning("...")], which also takes a string and has no effect outside
+    // of hull shaders.
     const spy_define plain = { "shader", "partitioning" };
     spy_status status = spyi_draw_check_derivative(raster, SPYI_RASTER_FRAGMENT, error);
     if (status == SPY_OK && g->form.vertices)

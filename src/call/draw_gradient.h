@@ -1,6 +1,5 @@
-// Gradients through draws. The picture is not differentiated as a picture: a second draw notes which triangle each pixel
-// shows, and all else are ordinary calls of a generated module, so that sums of gradients, textures, samplers, command lists
-// and hazards are those of calls.
+// Gradients through draws. A second draw stores which triangle each pixel shows. Everything else is done by ordinary calls
+// of a generated module, so that calls' code for sums of gradients, textures, samplers, command lists and hazards is used.
 //
 //     1. slangpy_draw_corner  runs the vertex function for each corner of each triangle; its results are rows of `corners`
 //     2. a draw               writes the number of the triangle that is visible, by the draw's own tests
@@ -20,17 +19,20 @@
 // forms have equal bytes.
 typedef struct spyi_draw_form {
     uint8_t
-        channels[SPY_MOST_TARGETS]; // whose gradients count, as bits: 1 red ... 8 alpha; 0: not this target
-    uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
+        channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
+                                       // target's do not count
+    uint8_t columns[SPY_MOST_TARGETS]; // columns of each target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
-    uint8_t vertices;                  // gradients go on to the vertex function
-    uint8_t edges;                     // ... and there are those of edges
+    uint8_t vertices;                  // the vertex function has gradients too
+    uint8_t edges;                     // gradients include the movement of edges; only with `vertices`
     uint8_t indexed;
     uint8_t short_indices, signed_indices;
-    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
-    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
-    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
-    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // and whether it has a gradient
+    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // for each input of the vertex function: the number of its tensor,
+                                           // from 0
+    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // for each input of the vertex function: its first
+                                                     // column in that tensor
+    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // for each tensor: 1 if it has floats, 2 ints, 3 uints
+    uint8_t buffer_has_grad[SPYI_MOST_ATTRIBUTES];   // for each tensor: whether it has a gradient
     uint8_t buffer_count;
 } spyi_draw_form;
 
@@ -38,9 +40,9 @@ typedef struct spyi_draw_form {
 typedef struct spyi_draw_gradient {
     spyi_draw_form form;
     spy_module *module;                   // one reference
-    spy_function *corner, *pixel, *edges; // of the module
-    uint32_t columns, flat_columns;       // of a corner: floats, and integers
-    uint32_t generation;                  // of the raster's module
+    spy_function *corner, *pixel, *edges; // functions of `module`
+    uint32_t columns, flat_columns;       // floats, and integers, in the row of a corner
+    uint32_t generation;                  // generation of the raster's module that this was made for
     struct spyi_draw_gradient *next;
 } spyi_draw_gradient;
 

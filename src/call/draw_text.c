@@ -2,7 +2,8 @@
 // user's module and call its vertex and fragment function as plain functions.
 #include "call/draw_gradient.h"
 
-// A name in the generated text begins with slangpy_draw, so that none meets a uniform parameter of the user's.
+// Names in the generated text begin with slangpy_draw, so that none equals the name of a user's uniform
+// parameter.
 typedef struct spyi_draw_writer {
     const spy_raster *raster;
     const spyi_draw_form *form;
@@ -75,11 +76,11 @@ static bool spyi_draw_has_gradient(const spyi_raster_part *part, uint32_t p) {
 }
 
 typedef enum spyi_draw_uniforms {
-    SPYI_DRAW_DECLARED, // as parameters of a differentiable function
-    SPYI_DRAW_CONSTANT, // ... that all have no gradient
-    SPYI_DRAW_PAIRS,    // as parameters of its derivative
+    SPYI_DRAW_DECLARED, // parameters of a differentiable function
+    SPYI_DRAW_CONSTANT, // parameters of a differentiable function, all no_diff
+    SPYI_DRAW_PAIRS,    // parameters of the written derivative, as differential pairs
     SPYI_DRAW_PLAIN,
-    SPYI_DRAW_NAMED // as arguments
+    SPYI_DRAW_NAMED // arguments of a call, by name
 } spyi_draw_uniforms;
 
 static void spyi_draw_uniform_list(spyi_draw_writer *w, const spyi_raster_part *part,
@@ -114,7 +115,7 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
         instance = instance || strcmp(name, v->name) == 0 ||
                    (v->field && strcmp(name, signature->params[v->param].name) == 0);
     }
-    // What has no gradient is read as a constant, which any field may be given.
+    // A tensor without a gradient is read as a constant, which can be the value of a field of any type.
     bool has_grad = form->buffer_has_grad[form->buffers[input]] != 0;
     bool constant = form->vertices && spyi_draw_is_float(v->type) && !(has_grad && !v->no_diff);
     spyi_text_add(w->out, "%s%s(", constant ? "no_diff " : "", v->type->name);
@@ -125,7 +126,7 @@ static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t 
     spyi_text_add(w->out, ")");
 }
 
-// Writes where an output of the vertex function lies in a row: returns its first column.
+// Writes the columns of a row in which an output of the vertex function is stored. Returns the first column.
 static const spyi_varying *spyi_draw_output_at(const spy_raster *raster, uint32_t location) {
     const spyi_varyings *outputs = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs;
     for (uint32_t i = 0; i < outputs->count; i++)
@@ -282,7 +283,7 @@ static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
     }
 }
 
-// Writes the parameters that are a gradient for each target, or their names.
+// Writes a parameter for the gradient of each target, or only the names of these parameters.
 static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const char *name) {
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
         if (w->form->channels[t] && before)
@@ -290,7 +291,7 @@ static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const
         else if (w->form->channels[t]) spyi_text_add(w->out, ", %s%u", name, t);
 }
 
-// Adds up what the fragment function returns, times the targets' gradients.
+// Writes the sum of the fragment function's results multiplied by the targets' gradients.
 static void spyi_draw_sum(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     for (uint32_t i = 0; i < part->stage.system_outputs.count; i++)
@@ -402,7 +403,8 @@ static void spyi_draw_pixel_text(spyi_draw_writer *w) {
 
 // >>edges
 
-// Writes the colour beside an edge times its gradient, with its sign in the jump from one side to the other.
+// Writes the colour beside an edge multiplied by its gradient, with the sign that this side has in the
+// difference of the two sides.
 static void spyi_draw_side(spyi_draw_writer *w, const char *id, const char *sign) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     spyi_text_add(w->out,

@@ -45,7 +45,8 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", writes ");
     spyi_bytes_text(traffic->writes, out);
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
-    bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
+    bool reduces = fused && fused->total == plan->function; // a call that is backward only inside, for a
+                                                            // reduction
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
         spyi_text_add(
             out, ", nothing was stored for it: what it needs of the function's values it computes again");

@@ -13,25 +13,25 @@
 // One tensor of the check: an input or an output.
 typedef struct spyi_checked {
     char path[64];                    // "x", "light.color", "_result"
-    spy_tensor *tensor, *flat, *grad; // the copy, and views of its scalars and of its gradient's
-    int64_t count;                    // scalars
+    spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
+    int64_t count;                    // number of scalars
     spy_dtype dtype;
-    bool input, output; // found when the call is bound; neither: it takes no part
+    bool input, output; // found when the call is bound; with neither, the tensor takes no part
     double *seeds, *plus, *minus,
-        *grads; // `count` numbers each: of outputs the first three, of inputs the last
+        *grads; // `count` numbers each; outputs use the first three, inputs the last
 } spyi_checked;
 
 typedef struct spyi_gradcheck {
     spy_function *function;
     spy_device *device;
     const spy_gradcheck_desc *desc;
-    bool wide;      // float numbers, arrays and tensors become double
-    bool own_types; // numbers and host arrays keep their types; else they are float
+    bool wide;      // float numbers, arrays and tensors are converted to double
+    bool own_types; // numbers and host arrays keep their types; otherwise they become float
     spyi_checked items[SPYI_MOST_CHECKED];
     uint32_t count;
     spy_arg *args; // the arguments, and one more for the result
     size_t arg_count;
-    void *blocks[SPYI_MOST_CHECKED]; // lists of fields
+    void *blocks[SPYI_MOST_CHECKED]; // memory of lists of fields
     uint32_t block_count;
     uint64_t random;
     spyi_text error;
@@ -69,8 +69,8 @@ static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const 
     return status;
 }
 
-// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL: the error
-// has been reported.
+// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL means that
+// the error has been reported.
 static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy_tensor *tensor) {
     if (!tensor) return NULL;
     if (g->count == SPYI_MOST_CHECKED) {
@@ -131,7 +131,7 @@ static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
     return NULL;
 }
 
-// Returns a tensor of host numbers with a gradient; `data` NULL: zeros.
+// Returns a tensor of host numbers with a gradient; They are zeros if `data` is NULL.
 static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
@@ -154,7 +154,8 @@ static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, s
 
 static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out);
 
-// Replaces one argument by a tensor that can be checked, if it holds float numbers. Others stay as they are.
+// Replaces one argument by a tensor that can be checked, if it holds float numbers. Other arguments stay as
+// they are.
 static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, const char *path, spy_arg *out) {
     spy_tensor *made = NULL;
     spy_shape shape;
@@ -164,11 +165,11 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         spy_arg value = arg->value.fields[0];
         value.name = arg->name;
-        if (!value._map_count) { // a mapping around the pair
+        if (!value._map_count) { // a mapping given around the pair
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
-        if (!value.type) value.type = arg->type; // and a type
+        if (!value.type) value.type = arg->type; // a type given around the pair
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
@@ -182,7 +183,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     }
     if (arg->kind == SPY_ARG_KIND_TENSOR) {
         if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
-            return SPY_OK; // the call says what is wrong with it
+            return SPY_OK; // the call reports what is wrong with it
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
                spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
@@ -266,7 +267,7 @@ static spy_status spyi_gradcheck_directions(spyi_gradcheck *g, const spyi_plan *
     return SPY_OK;
 }
 
-// Makes the plan and the kernels of a call, without a report of failures. *has_result: the function returns a
+// Makes the plan and the kernels of a call. Reports no errors. Sets *has_result when the function returns a
 // value.
 static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, bool *has_result) {
     spy_status status = spyi_enter(g->function, SPYI_KIND_FUNCTION, "spy_gradcheck");
@@ -292,7 +293,7 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
 
 // >>numbers
 
-static double spyi_gradcheck_random(spyi_gradcheck *g) { // from 0.25 to 1, of either sign
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // absolute value 0.25 to 1, of either sign
     g->random = spyi_hash(&g->random, sizeof g->random, 1);
     double u = (double)(g->random >> 40) / 16777216.0;
     return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
@@ -333,7 +334,8 @@ static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, 
     size_t size = spyi_scalar_size(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
-        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // as it has been rounded
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // the number as it was rounded by the
+                                                                    // type
     if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -401,7 +403,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double allowed = absolute + relative * largest + 8 * noise / (upper - lower);
     double error = (analytic > numeric ? analytic - numeric : numeric - analytic) / allowed;
     info->checked++;
-    if (!(error <= 1)) info->wrong++; // also when one of them is not a number
+    if (!(error <= 1)) info->wrong++; // this also counts NaN as wrong
     if (!(error <= *worst) || info->checked == 1) {
         *worst = error;
         snprintf(info->argument, sizeof info->argument, "%s", c->path);
@@ -420,7 +422,7 @@ static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
         for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
         if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
         if (c->output && status == SPY_OK)
-            status = spyi_gradcheck_read(c->grad, c->seeds); // as they were rounded
+            status = spyi_gradcheck_read(c->grad, c->seeds); // the numbers as they were rounded by the type
     }
     if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -436,7 +438,8 @@ static spy_status spyi_gradcheck_compare(spyi_gradcheck *g, spy_gradcheck_info *
         spyi_checked *c = &g->items[i];
         int64_t count = !c->input ? 0 : c->count < most ? c->count : most;
         for (int64_t k = 0; k < count && status == SPY_OK; k++) {
-            // Of many numbers it takes one at random of each of `count` parts.
+            // If there are many numbers, divides them into `count` parts and takes one number at random from
+            // each.
             int64_t begin = (int64_t)((double)c->count / (double)count * (double)k);
             int64_t end = (int64_t)((double)c->count / (double)count * (double)(k + 1));
             double u = (spyi_gradcheck_random(g) + 1) / 2;
@@ -479,7 +482,7 @@ static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
         }
         spy_release_tensor(made);
         g->args[result_at] = spy_arg_tensor("_result", attached);
-    } else { // the function returns nothing
+    } else { // without a result, because the function returns nothing
         memmove(&g->args[result_at], &g->args[result_at + 1],
                 (g->arg_count - result_at - 1) * sizeof *g->args);
         g->arg_count--;
@@ -509,7 +512,7 @@ spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradch
     g.random = desc ? desc->seed + 1 : 1;
     g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
     status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
-    spyi_text first = { NULL, 0, 0 }; // why the check in the arguments' plain types is not possible
+    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments' plain types cannot be checked
     spy_status first_status = SPY_OK;
     for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
         spyi_gradcheck_clear(&g);

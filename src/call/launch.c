@@ -1,4 +1,5 @@
-// From shapes to the key of a variant: merges dimensions, and decides how each leaf's memory is walked.
+// Makes the key of a variant from the call's shapes: merges dimensions, and decides how each leaf's memory is
+// walked.
 #include "call/launch.h"
 
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
@@ -148,8 +149,9 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
+        // Seeds that are a tensor have as many elements as their output.
         bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as its output
+                     values->items[b->leaves[leaf->value_leaf].value].tensor;
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);

@@ -1,4 +1,4 @@
-// From the arguments of a call to a launch: shapes, walks, vector width, memory access, groups, passes.
+// Makes a launch from the arguments of a call: shapes, walks, vector width, memory access, groups, passes.
 #ifndef SPYI_CALL_LAUNCH_H
 #define SPYI_CALL_LAUNCH_H
 

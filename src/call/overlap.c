@@ -11,7 +11,8 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
         return false;
     if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
-        bound->leaves[i].consumed; // gathered components lie anywhere: both leaves need the same ones
+        bound->leaves[i].consumed; // gathered components can lie anywhere, so that both leaves must consume
+                                   // the same dimensions
     return consumed == bound->leaves[j].consumed &&
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
@@ -27,7 +28,8 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// Returns the host memory (*size bytes) that a gradient comes back to; NULL: it stays on the device.
+// Returns the host memory (*size bytes) that a gradient comes back to; NULL means that it stays on the
+// device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
     if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
@@ -96,7 +98,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
-        // Compile threads have no textures.
+        // Calls that are compiled ahead on a thread have no textures.
         if (b->leaves[i].out && spyi_leaf_is_resource(&b->leaves[i]) &&
             values->items[b->leaves[i].value].held[0]) {
             spy_status status = spyi_check_texture(b, values, i, error);
@@ -104,7 +106,8 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // several elements of the call may share such a
+                                                           // gradient
         if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
@@ -114,10 +117,12 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of it
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of a tensor that is
+                                                            // passed whole
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
-            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
+            // additions to both happen in order within a thread, or in separate passes
+            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue;
             if (added) {
                 spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
                               b->leaves[i].path, b->leaves[j].path);

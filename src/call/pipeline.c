@@ -3,7 +3,7 @@
 #include "call/raster.h"
 #include "plan/cache.h"
 
-#define SPYI_MOST_PIPELINES 64 // that a raster keeps
+#define SPYI_MOST_PIPELINES 64 // number of pipelines that a raster keeps
 
 // >>lifetime
 
@@ -34,7 +34,8 @@ SPYI_FN void spyi_pipelines_free_finished(spy_device *device) {
 }
 
 static void spyi_pipeline_unused(spy_device *device, spyi_resource *resource) {
-    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // its first member's first member
+    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // the storage is p's first member, and the resource
+                                                          // is the storage's
     p->next = device->waiting_pipelines;
     device->waiting_pipelines = p;
     spyi_pipelines_free_finished(device);
@@ -69,12 +70,12 @@ static void spyi_pipelines_trim(spy_raster *raster) {
     }
 }
 
-// >>one interface
+// >>the interface of both stages
 
 typedef struct spyi_merged {
     spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
-    void *code[SPYI_RASTER_STAGES]; // copies that have been changed
+    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which have been changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
@@ -89,7 +90,7 @@ static bool spyi_draw_has_handles(const spyi_drawing *d) {
     return false;
 }
 
-// Adds the parameters of one stage that take bindings, or its uniform buffers, with numbers from *next on.
+// Adds one stage's parameters that take bindings, or its uniform buffers, and numbers them from *next on.
 static void spyi_merge_parameters(spyi_merged *m, const spyi_program *program, uint8_t stage, bool uniforms,
                                   uint32_t *next) {
     const spyi_interface *iface = &program->iface;

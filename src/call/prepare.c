@@ -161,7 +161,7 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
     return p->kept.given ? &p->kept.options : NULL;
 }
 
-// Makes a prepared call and adds it to the device's list; NULL: out of memory.
+// Makes a prepared call and adds it to the device's list; NULL when out of memory.
 static spy_prepared *spyi_prepared_new(spy_function *function) {
     spy_device *device = function->object.device;
     spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);

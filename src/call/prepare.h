@@ -1,4 +1,4 @@
-// Prepared calls: the struct, and the functions that the files of this room share.
+// Prepared calls: the struct, and the functions that the files of src/call share.
 #ifndef SPYI_CALL_PREPARE_H
 #define SPYI_CALL_PREPARE_H
 
@@ -28,7 +28,7 @@ struct spy_prepared {
 };
 
 // snapshot.c
-// Copies the values; false: out of memory. The caller then frees the part that was copied, too.
+// Copies the values; false when out of memory. The caller then frees the part that was copied, too.
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to);
 SPYI_FN void spyi_free_copies(spyi_values *values);
 
@@ -36,8 +36,8 @@ SPYI_FN void spyi_free_copies(spyi_values *values);
 // Makes all variants that a call with these values needs.
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 
-// Starts a thread that compiles the call for p->values and the module's current code; false: no thread could
-// be started.
+// Starts a thread that compiles the call for p->values and the module's current code; false means that no
+// thread could be started.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p);
 // Joins the thread, which has finished, and takes over the plan that it made. The caller has entered the
 // device.
@@ -46,7 +46,8 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p);
 SPYI_FN void spyi_prepare_wait(spy_prepared *p);
 // Makes the plan and its variants on the calling thread, for `values` and the module's current code.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
-// Copies the values for the next compile thread; false: out of memory, and no thread can be started.
+// Copies the values for the next compile thread; false means that memory ran out, and no thread can be
+// started.
 SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values);
 SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p);
 SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);

@@ -51,7 +51,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
     spyi_stage stage;
     memset(&stage, 0, sizeof stage);
     uint32_t generation = part->function->module->generation;
-    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     spy_status status = spyi_raster_reflect(part, s, &stage, error);
     if (status != SPY_OK) {
         spyi_stage_free(&stage);
@@ -77,11 +77,12 @@ static const char *spyi_scalar_word(const spyi_type *type) {
                : "integers";
 }
 
-// Checks that the vertex function writes what the fragment function takes.
+// Checks that the vertex function writes all inputs of the fragment function.
 static spy_status spyi_check_varyings(const spy_raster *raster, spyi_text *error) {
     const spyi_varyings *from = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs,
                         *to = &raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
-    for (uint32_t k = 0; k < from->count; k++) // matrices and arrays take several locations: the driver looks
+    for (uint32_t k = 0; k < from->count; k++) // the driver checks matrices and arrays, which take several
+                                               // locations
         if (from->items[k].type->kind != SPYI_TYPE_SCALAR && from->items[k].type->kind != SPYI_TYPE_VECTOR)
             return SPY_OK;
     for (uint32_t i = 0; i < to->count; i++) {
@@ -158,7 +159,7 @@ static void spyi_stencil_state(const spy_stencil *from, uint8_t to[4]) {
     to[3] = (uint8_t)(from->compare ? from->compare : SPY_COMPARE_ALWAYS);
 }
 
-// Replaces what is left open: a factor by `factor`.
+// Replaces a default blend factor by `factor`.
 static uint8_t spyi_factor(spy_blend_factor given, spy_blend_factor factor) {
     return (uint8_t)(given ? given : factor);
 }
@@ -266,9 +267,10 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
     device->free_pipelines = spyi_pipelines_free_finished;
 }
 
-// The device has waited for all work, or is lost.
+// By now the device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL; // all are dropped, in any order
+    // All modules are dropped, in any order.
+    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
         p->head.resource.use_submit = p->head.resource.held_submit = 0;
@@ -333,7 +335,8 @@ static spy_raster *spyi_raster_make(spy_device *device, const spy_raster_desc *d
     r->object.kind = (uint32_t)SPYI_KIND_RASTER;
     r->object.device = device;
     spyi_atomic_store(&r->object.references, 1);
-    r->next = device->rasters; // before the device is left: its release would find it
+    r->next = device->rasters; // added before the device is left, so that the device's release finds the
+                               // raster
     if (r->next) r->next->previous = r;
     device->rasters = r;
     r->label = spyi_raster_label(d);

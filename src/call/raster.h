@@ -13,21 +13,22 @@
 // A pipeline of the backend. Work uses it as a resource, so that command lists hold it and it is freed when its work
 // has finished. To the tracker it is memory without bytes.
 typedef struct spyi_pipeline {
-    spyi_storage head; // first; all zero but for head.resource
+    spyi_storage head; // the first member; all of it is zero except head.resource
     spyi_kernel *kernel;
-    // What it was made of. Each plan has one reference, so that no other variant gets the address.
+    // The variants that the pipeline was made of. Each plan has one reference, so that no other variant can
+    // get the address of one of these.
     spyi_plan *plans[SPYI_RASTER_STAGES];
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
-    uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
-    bool handles;                         // its functions use handles
+    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both
+    bool handles;                         // functions of the pipeline use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
 } spyi_pipeline;
 
 // One stage: the function, and what reflection says of its code of this generation.
 typedef struct spyi_raster_part {
-    spy_function *function; // NULL: there is no fragment function
+    spy_function *function; // NULL if there is no fragment function
     spyi_stage stage;
     uint32_t generation;
 } spyi_raster_part;
@@ -38,7 +39,7 @@ typedef struct spyi_raster_part {
 typedef struct spyi_flat_item {
     const spyi_leaf *leaf;
     uint32_t offset; // in the stage's block
-    uint32_t bytes;  // that are copied as they are; 0: `op` converts the value
+    uint32_t bytes;  // how many bytes are copied as they are; 0 means that `op` converts the value
     uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
     uint8_t kind, dtype;
     uint8_t number; // of the draw's arguments
@@ -53,18 +54,18 @@ typedef struct spyi_stage_again {
     bool flat;
     uint32_t flat_count;
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
-    spyi_plan *plan; // one reference; NULL: nothing has been learnt
+    spyi_plan *plan; // one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
-    spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
+    spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
-    size_t arg_count; // of the whole draw
+    size_t arg_count; // number of arguments of the whole draw
 } spyi_stage_again;
 
 struct spy_raster {
     spyi_object object;
     char *label; // for messages and debug tools
     spyi_raster_part parts[SPYI_RASTER_STAGES];
-    spyi_raster_state state; // what does not depend on a draw
+    spyi_raster_state state; // the part of the state that all draws share
     spyi_raster_blend blends[SPYI_MOST_TARGETS];
     bool depth_read_only;
     // Copies of the desc's lists.
@@ -81,7 +82,7 @@ struct spy_raster {
     uint32_t use_capacity;
     uint8_t *block;
     uint32_t block_capacity;
-    // What the last arguments were for, by their names, which draws mostly give again.
+    // The use of each argument of the last draw, by its name, because draws mostly repeat their names.
     struct {
         char name[31];
         uint8_t feeds;
@@ -91,14 +92,14 @@ struct spy_raster {
     // spy_texture.target_form of the last texture that passed the checks of each target; 0: none has. It does not hold
     // after a reload.
     uint32_t checked_forms[SPYI_MOST_TARGETS + 1];
-    // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
+    // For gradients (draw_gradient.h): generated modules, the raster that draws triangles' numbers, and its targets.
     struct spyi_draw_gradient *gradients;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
     struct spy_raster *previous, *next; // in spy_device.rasters
 };
 
-// What one stage of the running draw has.
+// One stage of the running draw.
 typedef struct spyi_draw_stage {
     spyi_plan *plan; // one reference
     spyi_variant *variant;
@@ -112,20 +113,22 @@ typedef struct spyi_drawing {
     spy_device *device;
     const spy_draw_desc *desc;
     spy_args args;
-    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // what each argument is for: bits of spyi_feeds
+    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // the use of each argument: bits of spyi_feeds
     spyi_draw_work work;
     spyi_raster_state state;
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
-    uint32_t use_count, target_uses; // in raster->uses: those of targets come first
+    uint32_t use_count, target_uses; // uses in raster->uses, and how many of them are targets', which come
+                                     // first
     bool untracked;
-    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX: there is none.
+    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
+    // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // its name, for messages
+    const char *least_vertices, *least_instances; // names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
 
-// Bits.
+// What an argument is for, as bits.
 enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
 
 // raster.c
@@ -133,7 +136,7 @@ enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATT
 SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int stage, spyi_text *error);
 SPYI_FN void spyi_rasters_attach(spy_device *device);
 SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's release
-SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
+SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets how draws repeat the stages' plans
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
@@ -150,22 +153,24 @@ SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_
 // draw.c
 // Begins a draw and finds what each argument is for; checks targets and vertices.
 SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
-// Returns what is wrong with the desc or the options; NULL: nothing.
+// Returns what is wrong with the desc or the options, or NULL if nothing is.
 SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
 
 // pipeline.c
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
-// *left: the device was left to make it, and the draw begins anew.
+// Sets *left when the device was left to make it; the draw then begins anew.
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
-SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all of a raster
-SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // those without references
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all pipelines of the raster
+SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // frees pipelines without references whose
+                                                               // work has finished
 
 // targets.c
-// Checks the targets and fills their part of the work, the state and the uses.
+// Checks the targets, and fills the members of the work, the state and the uses that depend on them.
 SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error);
 
 // vertices.c
-// The same for attributes, indices and indirect counts, and how much is drawn.
+// Does the same for attributes, indices and indirect counts, and finds how many vertices and instances are
+// drawn.
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
 // Checks a desc's lists of attributes and layouts against the vertex function's inputs.
 SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);

@@ -63,7 +63,7 @@ static void spyi_place_string(const char **offset, const char *strings) {
     *offset = strings + (uintptr_t)*offset;
 }
 
-// Returns the resolution in one allocation; NULL: out of memory.
+// Returns the resolution in one allocation; NULL when out of memory.
 static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
                                             const spy_shape *shape) {
     spyi_resolving r;

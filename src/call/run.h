@@ -1,4 +1,4 @@
-// The state of one running call, and the functions that the files of this room share.
+// The state of one running call, and the functions that the files of src/call share.
 #ifndef SPYI_CALL_RUN_H
 #define SPYI_CALL_RUN_H
 
@@ -13,7 +13,7 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: the temporaries and new tensors of this call
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    spyi_sink *sink; // records the call; NULL: the call runs
+    spyi_sink *sink; // records the call; NULL means that the call runs
     bool waits;      // the call waits for results in host memory
     bool left;       // the device was left to compile: the launch must be computed again
     bool timing;     // time_begin has been called
@@ -45,8 +45,8 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 
 // backward.c
 // Makes the variants of all passes before the first pass runs, so that a compile error leaves every output as
-// it was. Afterwards the launch is that of the first pass. *several: the call has more than one dispatch;
-// *bytes: the most bytes that the sums of one pass need.
+// it was. Afterwards the launch is that of the first pass. Sets *several when the call has more than one
+// dispatch, and *bytes to the most bytes that the sums of one pass need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
@@ -60,7 +60,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
 
 // pack.c
 // Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all bindings
-// of the kernel. `repeats`: the block already has the sizes and strides, which are not packed again.
+// of the kernel. With `repeats` the block already has the sizes and strides, which are not packed again.
 SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_variant *variant, bool repeats, spyi_binding *bindings,
                                   spyi_text *error);

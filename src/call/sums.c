@@ -20,7 +20,7 @@ SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     return count;
 }
 
-// Returns the function that adds sums to gradients; NULL: the error has been reported.
+// Returns the function that adds sums to gradients; NULL means that the error has been reported.
 static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module_desc desc;
     if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
@@ -33,7 +33,7 @@ static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module *module = spy_load_module(device, &desc);
     function = module ? spy_find_function(module, "finish_sums") : NULL;
     if (!function || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
-    device->finish_sums = function; // it lives as long as the device
+    device->finish_sums = function; // the function lives as long as the device
     spyi_leave(device);
     return function;
 }

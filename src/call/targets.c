@@ -1,5 +1,5 @@
 // The targets of a draw: checks of formats, uses and sizes against each other and against what the fragment function
-// returns; their part of the work, of the pipeline's state and of the uses.
+// returns. Also fills the members of the work, of the pipeline's state and of the uses that depend on them.
 #include "call/raster.h"
 
 #define SPYI_TARGET_HOW (SPYI_USE_ATTACHMENT | SPYI_USE_READS | SPYI_USE_WRITES)
@@ -99,7 +99,7 @@ static spy_status spyi_check_samples(spyi_drawing *d, uint32_t i, const spy_text
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// Returns how numbers are read: 0 floats, 1 integers, 2 unsigned integers.
+// Returns the class of numbers of a type: 0 floats, 1 integers, 2 unsigned integers.
 static int spyi_number_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:

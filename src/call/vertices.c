@@ -2,11 +2,12 @@
 // reads; and how many vertices and instances are drawn.
 #include "call/raster.h"
 
-#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes, what every device takes
+#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes; each device supports a stride of this size
 
 // >>formats
 
-// Returns how numbers are read: 'f', 'i', 'u'; 0: vertices do not have them.
+// Returns the class of numbers of a type: 'f' float, 'i' integer, 'u' unsigned; 0 means that vertices cannot
+// have such numbers.
 static char spyi_vertex_class(spy_dtype scalar) {
     switch (scalar) {
     case SPY_DTYPE_FLOAT16:
@@ -21,7 +22,7 @@ static char spyi_vertex_class(spy_dtype scalar) {
     }
 }
 
-// Returns the format of vectors in a tensor; NONE: there is none.
+// Returns the format of vectors in a tensor, or NONE if there is no such format.
 static spy_format spyi_vertex_format(spy_dtype scalar, uint32_t columns) {
     static const struct {
         uint8_t scalar, formats[4];
@@ -82,7 +83,7 @@ static bool spyi_is_per_instance(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// Notes how many vertices or instances a buffer has elements for.
+// Lowers the least number of vertices or instances to the number of elements of a buffer.
 static void spyi_note_elements(spyi_drawing *d, uint32_t per_instance, uint64_t elements, const char *name) {
     if (per_instance) {
         if (elements * per_instance < d->instances)
@@ -129,7 +130,7 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// The elements of a tensor as scalars or vectors.
+// A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
     uint64_t count, stride; // bytes
 } spyi_elements;
@@ -288,7 +289,7 @@ static spy_status spyi_named_attributes(spyi_drawing *d, spyi_text *error) {
 
 // >>attributes by explicit lists
 
-static bool spyi_same_word(const char *a, const char *b) { // letters of any case
+static bool spyi_same_word(const char *a, const char *b) { // compares without regard to case
     for (; *a && *b; a++, b++) {
         char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
         char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
@@ -297,7 +298,8 @@ static bool spyi_same_word(const char *a, const char *b) { // letters of any cas
     return *a == *b;
 }
 
-// Returns whether the attribute's name is the input's semantic, with its number in either place, or its name.
+// Returns whether the attribute's name is the input's name, or its semantic. The semantic's number may be
+// part of the name or be given beside it.
 static bool spyi_attribute_is(const spy_vertex_attribute *a, const spyi_varying *v) {
     char full[80];
     if (v->semantic[0] && spyi_same_word(a->name, v->semantic) && a->semantic_index == v->semantic_index)
@@ -347,7 +349,8 @@ static const char *const spyi_buffer_names[SPY_MOST_VERTEX_BUFFERS] = {
     "vertex_buffers[12]", "vertex_buffers[13]", "vertex_buffers[14]", "vertex_buffers[15]"
 };
 
-// Adds the buffers that some input needs, each once. `ends`: the last byte of an element that is read.
+// Adds each buffer that some input needs once. `ends` has for each buffer the end of the bytes that are read
+// of an element.
 static spy_status spyi_take_buffers(spyi_drawing *d, const uint32_t *ends, uint8_t *numbers,
                                     spyi_text *error) {
     for (uint32_t i = 0; i < d->raster->layout_count; i++) {
@@ -470,7 +473,7 @@ static spy_status spyi_draw_indirect(spyi_drawing *d, spyi_text *error) {
     return SPY_OK;
 }
 
-// Finds how much is drawn, and checks it against what there is.
+// Finds how many vertices and instances are drawn, and checks the numbers against the sizes of the buffers.
 static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text *error) {
     const spy_draw_desc *desc = d->desc;
     spyi_draw_work *w = &d->work;
@@ -481,7 +484,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     w->instance_count = desc->instance_count ? desc->instance_count : 1;
     w->count = desc->vertex_count;
     if (desc->draw_nothing || desc->indirect) {
-        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts not 0 is all that it says
+        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts only whether it is 0 matters
         return SPY_OK;
     }
     if (!w->count && have == UINT64_MAX) {

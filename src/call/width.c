@@ -24,8 +24,8 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
            leaf->storage->size;
 }
 
-// Makes the variant wide if every leaf allows it and all outputs are vectors. `crosses`: a thread's elements
-// may run on from one row to the next; leaves that are not linear are then read element by element.
+// Makes the variant wide if every leaf allows it and all outputs are vectors. With `crosses` a thread's
+// elements may run on from one row to the next; leaves that are not linear are then read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
     int64_t from = limits->profile.prefers_bindings

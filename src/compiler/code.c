@@ -152,7 +152,7 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 // Loads the source as a module, links it with its entry point, the linked modules and the conformances, and
-// takes the code. Everything but the module is released again. *refused: a function that the kernel
+// takes the code. Everything but the module is released again. Sets *refused when a function that the kernel
 // differentiates has no derivative.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
@@ -167,7 +167,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t failed = spyi_failed_allocations();
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
-    if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+    if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                             // module's name
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
     spyi_text_free(&adapted);
@@ -281,8 +282,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
-    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
-    spyi_entry *own; // NULL: a generated kernel
+    bool named;      // the question names the kernel's text by its hash, because packs do not have the text
+    spyi_entry *own; // NULL for a generated kernel
 } spyi_code_answer;
 
 static void spyi_code_fields(spyi_stream *r, void *answer) {

@@ -1,5 +1,5 @@
-// The compiler room's interface: it loads modules, looks up types and functions, and compiles kernels with
-// libslang. Rooms below this one see the types of this header and never a Slang pointer.
+// The interface of src/compiler, which loads modules, looks up types and functions, and compiles kernels with
+// libslang. Later stages see the types of this header and never a Slang pointer.
 //
 // Each process has one thread that calls libslang and owns its global session (worker.c). Each device has one
 // spyi_compiler, and each user module one spyi_unit. A unit keeps its modules in serialized form. Before its
@@ -34,8 +34,8 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
-    bool print; // true: print() of the module slangpy_print records; false: it does nothing
-    // Tensors check their indices and record bad ones at this device address. 0: no check.
+    bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
+    // Tensors check their indices and record bad ones at this device address. 0 means that they do not.
     uint64_t bounds_record;
     spy_file_hook files;
 } spyi_compiler_desc;
@@ -61,11 +61,11 @@ SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *ou
 // >>units
 typedef struct spyi_unit_desc {
     const char *path;        // path of the module's file, or NULL
-    const char *source;      // the module's text; NULL: it is read from `path`
-    size_t source_size;      // bytes of `source`; 0: `source` ends with a NUL
+    const char *source;      // the module's text; NULL means that it is read from `path`
+    size_t source_size;      // bytes of `source`; 0 means that `source` ends with a NUL
     const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
-    const char *name; // the name to import the module by; NULL: taken from `path`, else "module"
+    const char *name; // the name to import the module by; NULL means taken from `path`, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -74,9 +74,9 @@ typedef struct spyi_unit_desc {
     size_t link_count;
     const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
     size_t conformance_count;
-    bool trusted; // true: precompiled modules are accepted without a seal (source.c)
+    bool trusted; // precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
-    const char *appended; // further text behind the module's own; NULL: none
+    const char *appended; // further text behind the module's own; NULL if there is none
 } spyi_unit_desc;
 
 // Loads and checks a module. Failures: SPY_ERROR_COMPILE, and `error` gets the compiler's messages with file
@@ -191,12 +191,12 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
 typedef struct spyi_declarations spyi_declarations;
-// Lists all declarations of the unit's module. NULL: out of memory.
+// Lists all declarations of the unit's module. NULL when out of memory.
 SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
 SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
 SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
-// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL:
-// out of memory.
+// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL
+// when out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
@@ -205,7 +205,7 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 
 typedef struct spyi_entry {
     uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0: compute
-    uint32_t threads[3]; // [numthreads]; 0: the function has none and is no entry point
+    uint32_t threads[3]; // [numthreads]; 0 means that the function has none and is no entry point
     bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // byte of each parameter in the block, known after compiling
@@ -231,15 +231,16 @@ typedef enum spyi_interpolation {
 
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
-    char *name;     // of the struct's field or of the parameter; "" of a result
+    char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location;     // the first of them; a matrix takes one for each row
-    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;            // it is a field of that parameter or of the result
-    char *path;            // and then its place in it: ".light.color"; "": none
+    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX means the result
+    bool field;            // the input or output is a field of that parameter or of the result
+    char *path;            // for a field: its path in the parameter or result, such as ".light.color";
+                           // otherwise ""
     bool no_diff;          // the field says so
-    uint8_t interpolation; // of a fragment shader's input: spyi_interpolation
+    uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
 
@@ -292,7 +293,7 @@ typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1: not used.
+    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1 if not used.
     uint32_t offset; // DATA: byte offset in its uniform buffer
     bool parameter;  // it belongs to the generated kernel, not to the user's modules
     // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
@@ -319,8 +320,8 @@ typedef struct spyi_inputs {
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
 SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether an input is an unsized array
 // Returns the global shader parameters of the unit and of all modules that it imports and links: paths and
-// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL:
-// reflection failed.
+// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL means
+// that reflection failed.
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
@@ -357,7 +358,7 @@ SPYI_FN void spyi_code_free(spyi_code *code);
 // Returns the SPY_FEATURE_* that SPIR-V code declares to need.
 SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
-// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
+// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0 if there is none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
                                           spyi_text *error);
 

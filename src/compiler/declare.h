@@ -15,7 +15,7 @@ struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
     bool failed;           // memory ran out: the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL: none yet
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means none yet
     const spyi_type **types; // these types
     uint32_t by_id_count;
 };

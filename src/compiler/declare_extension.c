@@ -43,8 +43,8 @@ static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
 }
 
 // Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
-// properties. *name: its first function whose name can be looked up, or NULL: libslang reads a name as an
-// expression and crashes on an operator's, "()".
+// properties. *name becomes its first function whose name can be looked up, or NULL: libslang reads a name as
+// an expression and crashes on an operator's, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;

@@ -69,7 +69,7 @@ typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field detail; // text of the first span at the primary line's location
     bool open;                    // the primary line is not yet written
     const char *hidden;
-    const spyi_sl_sources *sources; // NULL: no source lines are quoted
+    const spyi_sl_sources *sources; // NULL means that no source lines are quoted
     spyi_text path, file;           // path and text of the file that was read last
     spyi_text *out;
 } spyi_diagnostic_state;

@@ -137,8 +137,8 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-// Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
-// not link.
+// Links an entry point of the unit's module with the modules that the unit links. NULL means that it links none,
+// or they do not link.
 static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(

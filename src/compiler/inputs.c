@@ -130,7 +130,8 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL: out of memory.
+// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL when out of
+// memory.
 static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
     spyi_global_lock();
     if (!spyi_atomic_load(&unit->inputs_asked)) {

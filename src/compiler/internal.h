@@ -1,5 +1,5 @@
-// What the files of this room share beyond sessions: conversion of Slang's types and functions to spyi_type
-// and spyi_signature, shader parameters, entry points, and queries by compiling a text.
+// What the files of src/compiler share beyond sessions: conversion of Slang's types and functions to
+// spyi_type and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 #ifndef SPYI_COMPILER_INTERNAL_H
 #define SPYI_COMPILER_INTERNAL_H
 
@@ -17,13 +17,16 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Returns false for names that crash libslang's look-ups or mean nothing.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-// Returns the part after the last "::" or "." outside of <>. *prefix: bytes before that separator, or 0.
+// Returns the part after the last "::" or "." outside of <>. *prefix becomes the number of bytes before that
+// separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL: the unit's modules do not know it
-// Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
+                                      const spyi_type *type); // NULL means that the unit's modules do not
+                                                              // know it
+// Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
+// layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
@@ -32,8 +35,8 @@ SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whethe
 // never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// Finds the function or set of overloads called `name`; NULL when there is none. *constructed: the struct,
-// when they are its constructors.
+// Finds the function or set of overloads called `name`; NULL when there is none. *constructed becomes the
+// struct, if the functions are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
 // Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
@@ -53,11 +56,12 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // The binding of one shader parameter, as Slang numbers it.
 typedef struct spyi_sl_binding {
-    // UINT32_MAX: none. With rules->by_address: set 0, and `binding` is the uniform buffer's number.
+    // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
+    // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0: the parameter is not in a uniform buffer.
+    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
+    // For a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
     uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0

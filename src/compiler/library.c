@@ -15,6 +15,16 @@
 // The opened library: a mutable global like the worker (worker.c), and guarded by the global lock as well.
 static spyi_sl_library spyi_sl_the_library;
 
+// The functions of the library by name. A table makes less code than a call for each function.
+typedef struct spyi_sl_symbol {
+    const char *name;
+    size_t offset; // offset of the function's member in spyi_sl_library
+} spyi_sl_symbol;
+
+#define SPYI_SL_SYMBOL(result, name, arguments) { #name, offsetof(spyi_sl_library, name) },
+static const spyi_sl_symbol spyi_sl_symbols[] = { SPYI_SL_FUNCTIONS(SPYI_SL_SYMBOL) };
+#undef SPYI_SL_SYMBOL
+
 // Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
 // it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
@@ -26,13 +36,11 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     spyi_sl_library found;
     memset(&found, 0, sizeof found);
     const char *missing = NULL;
-    void *symbol = NULL;
-#define SPYI_SL_LOAD(result, name, arguments)                                                                \
-    symbol = spyi_library_symbol(handle, #name);                                                             \
-    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                 \
-    else if (!missing) missing = #name;
-    SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
-#undef SPYI_SL_LOAD
+    for (size_t i = 0; i < sizeof spyi_sl_symbols / sizeof spyi_sl_symbols[0]; i++) {
+        void *symbol = spyi_library_symbol(handle, spyi_sl_symbols[i].name);
+        if (symbol) memcpy((char *)&found + spyi_sl_symbols[i].offset, &symbol, sizeof symbol);
+        else if (!missing) missing = spyi_sl_symbols[i].name;
+    }
     const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
     if (missing) {
         if (version)

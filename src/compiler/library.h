@@ -23,8 +23,8 @@ typedef struct spyi_sl_library {
 // `path` and `places` are desc.slang_library and desc.slang_paths.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                                    const spyi_sl_library **library, spyi_text *error);
-// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0: none is known
-// by its path, since only the system's own search may find one.
+// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0 means that
+// none is known by its path, since only the system's own search may find one.
 SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count, spyi_text *found);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -83,8 +83,8 @@ typedef struct spyi_sl_sources {
     const spyi_text *content;
 } spyi_sl_sources;
 // Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
-// generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
-// source line and a mark at the column; NULL: no source lines.
+// generated file, whose locations are left out, or NULL. With `sources` each error and warning is followed by
+// its source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 

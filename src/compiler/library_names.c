@@ -86,11 +86,11 @@ enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_name
 // What one text and the files that it includes name.
 typedef struct spyi_named {
     spyi_compiler *compiler;
-    spyi_sl_loading *loading; // NULL: included files are not looked at
+    spyi_sl_loading *loading; // NULL means that included files are not looked at
     uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
     uint32_t imported;        // modules that the text imports by itself
     bool imports_slangpy, exported, rewrites;
-    const char *behind; // where imports are written; NULL: nowhere
+    const char *behind; // where imports are written; NULL means nowhere
 } spyi_named;
 
 static bool spyi_word_is(const char *word, const char *end, const char *other) {
@@ -212,7 +212,7 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                              spyi_text *out) {
     enum { MOST = 64 };
     const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
-    const char *body_end = NULL; // where the twin of a rewritten function is written
+    const char *body_end = NULL; // where the copy of a rewritten function is written
     int depth = 0;
     for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
         const char *begin = p;

@@ -122,7 +122,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0 || c->recording; // of a pack nothing is read again
+    return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -185,7 +185,7 @@ static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     }
 }
 
-// What the unit is, once its files are known to be those that it was made of.
+// The properties of a unit, which hold once its files have been found unchanged.
 static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
     spyi_memo_unit *u = (spyi_memo_unit *)answer;
     void *imports = u->imports;
@@ -329,7 +329,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;
@@ -485,7 +485,8 @@ SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
     return good;
 }
 
-// Opens the unit from its text, as a first load does. NULL: the text is not the one that the answers are about.
+// Opens the unit from its text, as a first load does. NULL means that the text is not the one that the
+// answers are about.
 static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
     spyi_sl_loading loading;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };

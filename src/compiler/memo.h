@@ -18,14 +18,14 @@
 #include "compiler/internal.h"
 
 typedef struct spyi_memo {
-    spyi_unit *unit; // NULL: the unit has no memory
+    spyi_unit *unit; // NULL means that the unit has no memory
     spyi_text question;
 } spyi_memo;
 
 // Writes the fields of an answer, or reads them back.
 typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
 
-// Begins a question about the unit; `kind` is the sort of question, `name` a part of it (NULL: none).
+// Begins a question about the unit; `kind` says what is asked; `name` is a part of the question, or NULL.
 SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
 SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
 SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);
@@ -36,8 +36,8 @@ SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer)
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
 // Fields of the simplest answers.
-SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // of a bool
-SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_type *
+SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
+SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 
 // >>units
 
@@ -47,8 +47,8 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
 // Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
 SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
-// Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
-// their files unchanged.
+// Opens the session of a unit that has had its answers from disk. NULL means that its modules are neither on disk
+// any more nor their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
 // Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
 SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);

@@ -8,7 +8,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // As for "Foo<float>", when it is Foo<let N : int>.
+    // Slang gives such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
@@ -230,8 +230,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
 }
 
 // Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
-// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0: the size is generic
-// ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0 means that the size is
+// generic ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -346,7 +346,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
 
 typedef struct spyi_sl_finding {
     const char *name;
-    const spyi_type *type; // NULL: not found
+    const spyi_type *type; // NULL if not found
 } spyi_sl_finding;
 
 static void spyi_sl_ask_constant(spyi_unit *unit, spyi_sl_live *live, void *context) {

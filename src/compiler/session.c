@@ -88,7 +88,7 @@ void spyi_sl_live_free(spyi_sl_live *live) {
     for (uint32_t i = 0; i < live->conformance_count; ++i)
         live->conformances[i]->v->release(live->conformances[i]);
     free((void *)live->conformances);
-    if (live->session) live->session->v->release(live->session); // its modules go with it
+    if (live->session) live->session->v->release(live->session); // this releases the session's modules too
     free(live->links);
     free(live->by_id);
     free(live->known);
@@ -243,7 +243,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
         uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+        if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
+                                                 // module's name
             module =
                 spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);

@@ -7,7 +7,7 @@
 
 // >>compilers, units and sessions
 
-typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to ours.
+typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to spyi_type.
     spyi_sl_type *slang;
     const spyi_type *type;
 } spyi_sl_known;
@@ -24,7 +24,7 @@ typedef struct spyi_sl_source_files {
     spyi_sl_files object;
     spyi_compiler *compiler;
     spyi_sl_session *session;
-    spyi_sl_loading *loading; // NULL: no unit is being loaded
+    spyi_sl_loading *loading; // NULL means that no unit is being loaded
     bool refused;             // libslang asked for a file while no unit was being loaded
 } spyi_sl_source_files;
 
@@ -43,7 +43,7 @@ struct spyi_sl_live {
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
     size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
-    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means not looked up yet
     uint32_t by_id_count;
     spyi_sl_known *known; // a hash table with open addressing
     uint32_t known_count, known_capacity;
@@ -71,13 +71,14 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // 1: the log has said already that spirv-opt is missing
+    spyi_atomic told_optimization; // 1 if the log has said already that spirv-opt is missing
     char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
-    uint64_t embedded_hash;         // of the embedded modules' text
-    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL: there are none
+    uint64_t embedded_hash;         // hash of the embedded modules' text
+    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
+                                    // none
     bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
     spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
@@ -90,7 +91,7 @@ struct spyi_compiler {
 // A file that a unit read or looked for. A changed stamp means that the unit has changed.
 typedef struct spyi_sl_watched {
     char *path;
-    uint64_t stamp; // the file's stamp before it was read; 0: no such file
+    uint64_t stamp; // the file's stamp before it was read; 0 means that there is no such file
 } spyi_sl_watched;
 
 struct spyi_unit {
@@ -98,8 +99,8 @@ struct spyi_unit {
     uint32_t serial;        // unique in the compiler
     spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
-    char *given_name, *given_path; // copies from the desc; NULL: not given
-    char *appended;                // text behind the module's own; NULL: none
+    char *given_name, *given_path; // copies from the desc; NULL if not given
+    char *appended;                // text behind the module's own; NULL if there is none
     spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
@@ -117,13 +118,14 @@ struct spyi_unit {
     spyi_unit **links;
     size_t link_count;
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
-    spyi_atomic inputs_asked; // 1: inputs and inputs_known are filled and no longer change
+    spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
     bool cuda_kernels_asked;
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
-    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL: nothing yet
+    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL means that nothing has
+                                   // been read yet
     char **imports;                // names of the module_count modules
     size_t module_count;           // number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
@@ -131,7 +133,7 @@ struct spyi_unit {
     // Names the unit in questions of memo.h: equal for units of equal text, imports and options. Empty: its answers
     // are not kept on disk.
     spyi_text identity;
-    spyi_sl_live *live; // NULL: its answers have come from disk so far
+    spyi_sl_live *live; // NULL means that its answers have come from disk so far
 };
 
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
@@ -149,14 +151,16 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
-// a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
+// a lost worker. `kib`: KiB that the coming query will leave in it. NULL means that the session is lost, and
+// that no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
-// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL: the text does not compile.
+// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL means that the text does not
+// compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
 // Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
-// NULL: `messages` says why.
+// NULL, and then `messages` says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);

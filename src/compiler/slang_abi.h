@@ -73,7 +73,7 @@ enum {
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // of a parameter block
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // the register space of a parameter block
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
@@ -268,7 +268,7 @@ struct spyi_sl_session_table {
     // The fourth argument receives the conformance, which is a component.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
                                                          spyi_sl_type *interface_type, spyi_sl_component **,
-                                                         spyi_sl_int id, // -1: Slang chooses the id
+                                                         spyi_sl_int id, // -1 means that Slang chooses the id
                                                          spyi_sl_blob **diagnostics);
     // Modules belong to their session and are never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,

@@ -48,7 +48,7 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// Appends an element, all zero, to a growing array. NULL: out of memory.
+// Appends an element, all zero, to a growing array. NULL when out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
     if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
@@ -149,7 +149,8 @@ static spyi_ir_local *spyi_ir_local_of(const spyi_ir_text *t, spyi_ir_slice id) 
     return index ? &t->locals[*index] : NULL;
 }
 
-// Returns the link of the function, generic or key that an expression leads to; 0: it leads to none.
+// Returns the link of the function, generic or key that an expression leads to; 0 means that it leads to
+// none.
 static uint64_t spyi_ir_reduce(const spyi_ir_text *t, spyi_ir_slice s, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_begins(s, "specialize(")) {
@@ -170,7 +171,8 @@ static bool spyi_ir_is_made_of(spyi_ir_slice s) {
            spyi_ir_begins(s, "BackwardDiffIntermediateContextType(");
 }
 
-// Returns the link of the function whose body a derivative is made from; 0: the user wrote the derivative.
+// Returns the link of the function whose body a derivative is made from; 0 means that the user wrote the
+// derivative.
 static uint64_t spyi_ir_body(const spyi_ir_text *t, spyi_ir_slice derivative, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_is_made_of(derivative)) return spyi_ir_reduce(t, spyi_ir_inside(derivative), 0);

@@ -5,7 +5,7 @@
 #include "compiler/internal.h"
 
 typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are hashes
-    uint64_t *keys;          // 0: a free slot
+    uint64_t *keys;          // 0 means a free slot
     uint32_t *values;
     uint32_t count, capacity;
 } spyi_ir_map;
@@ -18,10 +18,10 @@ typedef struct spyi_ir_call {
 
 typedef struct spyi_ir_function {
     uint64_t link; // hash of the name that is the same in all modules
-    char *name;    // NULL: no name is known
+    char *name;    // NULL means that no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
-    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0: none
+    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0 if there is none
 } spyi_ir_function;
 
 // One entry of a witness table: the function that implements method `key`.
@@ -37,7 +37,8 @@ struct spyi_sl_nested {
     uint64_t root;
 };
 
-SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key); // NULL: the key is not in the map
+// NULL means that the key is not in the map
+SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
 SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);
 SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link);

@@ -102,7 +102,8 @@ typedef struct spyi_sl_stage_question {
     bool good;
 } spyi_sl_stage_question;
 
-// Returns the stage that the module itself declares the function for, by [shader(...)]; 0: for none.
+// Returns the stage that the module itself declares the function for, by [shader(...)]; 0 means that it
+// declares it for none.
 static uint32_t spyi_sl_declared_stage(const spyi_sl_live *live, const spyi_sl_library *lib,
                                        const char *name) {
     uint32_t stage = 0;

@@ -29,7 +29,7 @@ typedef struct spyi_code_faults {
 
 struct spyi_code_target {
     int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
-    const char *profile; // Slang's profile of the target; NULL: the target has none
+    const char *profile; // Slang's profile of the target; NULL means that the target has none
     // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
     spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);

@@ -7,9 +7,9 @@
 #include "compiler/target.h"
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL: a free slot of the hash table
+    const char *at; // in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // as in spyi_addition_id
+    uint32_t block, loose, stores; // same as in spyi_addition_id
     bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
     const char *type; // where its declaration begins, with the type
@@ -58,7 +58,8 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// Returns the entry of a name. A new name gets one when `add` is true. NULL: no entry, or the table is full.
+// Returns the entry of a name. A new name gets one when `add` is true. NULL means that there is no entry, or
+// that the table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
     uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
@@ -101,8 +102,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL: none. *whole: it assigns to the
-// variable itself, not to an element.
+// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
+// assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -289,9 +290,9 @@ static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *
     return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
-// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state`:
-// before the block, and afterwards behind it. `breaks` and `continues` collect the states where control
-// leaves the loop around the block, or goes on with it.
+// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state` is
+// the state before the block, and becomes the state after it. `breaks` and `continues` collect the states
+// where control leaves the loop around the block, or goes on with it.
 static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
                                             uint8_t *state, uint8_t *breaks, uint8_t *continues,
                                             uint32_t level) {

@@ -75,7 +75,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         p->used = true;
         p->slot = (int32_t)uniform;
         for (uint32_t at = uniform;
-             at < inputs->uniform_count && !used[at];) { // and the uniform buffers that hold its address
+             at < inputs->uniform_count && !used[at];) { // the uniform buffers that hold its address count
+                                                         // too
             used[at] = true;
             at = inputs->uniform_place[at].holder;
         }

@@ -6,7 +6,7 @@
 #include "compiler/target.h"
 
 typedef struct spyi_saved_group {
-    char *from;  // "["
+    char *from;  // position of the "[" of the index
     size_t size; // bytes of the index with both brackets
 } spyi_saved_group;
 

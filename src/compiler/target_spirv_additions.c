@@ -18,17 +18,17 @@
 enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;    // word of the instruction that defines it; 0: no instruction that matters here
-    uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
-    uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
-    uint32_t label; // of a block of the current function: its number, from 1 on
-    // Of a variable: the block that set it to zero and since then only stored elements; 0: none.
+    uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
+    uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
+    uint32_t slot;  // For a variable or pointer parameter of the current function: its number, from 1 on.
+    uint32_t label; // for a block of the current function: its number, from 1 on
+    // For a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
     uint32_t stores;              // number of elements stored in `block`
     bool backward, zero, context; // what SPYI_ADDITION_... in its name says
     bool gradient;                // the value depends on the gradients that the function is given
-    // Of an access chain: an index is not constant. Of a variable: the same for a store in `block`.
+    // For an access chain: an index is not constant. For a variable: the same for a store in `block`.
     bool varies;
 } spyi_addition_id;
 
@@ -93,8 +93,8 @@ static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
     return type < c->bound && c->ids[type].context;
 }
 
-// Returns the byte in `state` of what a pointer points into; NULL: it is not memory of the current function,
-// or never depends on gradients.
+// Returns the byte in `state` of what a pointer points into; NULL means that it is not memory of the current
+// function, or never depends on gradients.
 static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     uint32_t root = id < c->bound ? c->ids[id].root : 0;
     return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
@@ -240,7 +240,8 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
     c->out_count += count;
 }
 
-// Writes instructions that add two values, and returns the sum's id; 0: values of this type cannot be added.
+// Writes instructions that add two values, and returns the sum's id; 0 means that values of this type cannot
+// be added.
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
@@ -291,7 +292,7 @@ static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) 
     c->changed++;
 }
 
-// Writes one instruction of a derivative, unchanged or as an addition. `block`: the number of its block in
+// Writes one instruction of a derivative, unchanged or as an addition. `block` is the number of its block in
 // the code.
 static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;

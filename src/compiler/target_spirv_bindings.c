@@ -24,15 +24,16 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX: it has no such decoration
-    uint32_t storage;      // of a variable: its storage class; UINT32_MAX: the id is no variable
-    uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
-    uint32_t value;        // of a constant
+    uint32_t set, binding; // UINT32_MAX means that it has no such decoration
+    uint32_t storage;      // for a variable: its storage class; UINT32_MAX means that the id is no variable
+    uint32_t type;         // for a variable or pointer: the type it points to; for an array: the element type
+    uint32_t value;        // the value of a constant
     uint32_t number;       // the new binding
-    uint32_t image;        // of an image type: the word of its instruction
-    uint32_t op; // of a sampler, sampled image, run-time array or struct type: the operation that declares it
-    uint32_t handle;             // of a variable of the table of handles: its spyi_handle_kind
-    uint32_t function, position; // of a parameter: its function, and its index in that
+    uint32_t image;        // for an image type: the word of its instruction
+    uint32_t op; // for a sampler, sampled image, run-time array or struct type: the operation that declares
+                 // it
+    uint32_t handle;             // for a variable of the table of handles: its spyi_handle_kind
+    uint32_t function, position; // for a parameter: its function, and its index there
 } spyi_code_id;
 
 // One use of a uniform buffer's variable or of one of its members.
@@ -175,7 +176,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
     return false;
 }
 
-// Returns the variable that the code has for a binding; 0: the code does not use it.
+// Returns the variable that the code has for a binding; 0 means that the code does not use it.
 static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
     for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
         if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
@@ -185,7 +186,8 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
 
 // >>typed buffers
 
-// Returns the instruction of the image type of a variable or of an array's elements; NULL: it has none.
+// Returns the instruction of the image type of a variable or of an array's elements; NULL means that it has
+// none.
 static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
     const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
     if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
@@ -195,7 +197,7 @@ static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
 // Word numbers in OpTypeImage, and the value of SAMPLED for a storage image.
 enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 
-// Returns SPIR-V's image format for texels of a type; 0: there is none.
+// Returns SPIR-V's image format for texels of a type; 0 if there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // for one, two and four columns
@@ -577,7 +579,8 @@ static uint32_t spyi_code_equal_image(const spyi_code_scan *s, const uint32_t *i
     return 0;
 }
 
-// Returns the number of the format that all variables of this image type have; 0: they have several.
+// Returns the number of the format that all variables of this image type have; 0 means that they have
+// several.
 static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image, const uint8_t *formats,
                                         uint32_t count) {
     uint32_t common = 0, number = 0;
@@ -591,8 +594,8 @@ static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image
     return common;
 }
 
-// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
-// several formats.
+// Names the open format of one image type. Returns false when there is none left. Sets *failed when its
+// variables have several formats.
 static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
     for (uint32_t id = 1; id < s->id_count; ++id) {
         const spyi_code_id *v = &s->ids[id];

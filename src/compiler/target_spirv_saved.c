@@ -15,8 +15,8 @@ enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
     uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
-    uint32_t stored; // of a variable: word of the last store to it before the current instruction
-    // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    uint32_t stored; // for a variable: word of the last store to it before the current instruction
+    // For an array type: number of its dimensions that are loops, if their lengths differ; else 0.
     uint32_t depth;
     bool counter; // its name is _pc
     bool zeroed;  // that store sets it to 0
@@ -62,7 +62,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// Returns the type of the part of `type` at `index`; 0: not known.
+// Returns the type of the part of `type` at `index`; 0 if not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -72,7 +72,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Returns the word of the instruction that first sets a loop's counter; 0: not known.
+// Returns the word of the instruction that first sets a loop's counter; 0 if not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -86,7 +86,7 @@ typedef struct spyi_saved_found {
     bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// Returns the type of the variable at a chain's start; 0: not known.
+// Returns the type of the variable at a chain's start; 0 if not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;

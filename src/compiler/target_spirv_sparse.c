@@ -17,10 +17,10 @@
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0: no definition
+    uint32_t at;     // word of its definition; 0 means no definition
     uint32_t uses;   // number of words in functions that equal the id, without its definition
-    bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
-    bool escapes;    // of a variable: used otherwise than to load or store all of it
+    bool zeros, sum; // for a function: it is Slang's dzero or dadd of an array type
+    bool escapes;    // for a variable: an instruction uses it and does not load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -48,7 +48,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// Returns the operation that defines `id`; 0: unknown.
+// Returns the operation that defines `id`; 0 if unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -57,8 +57,8 @@ static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable: that
-// variable.
+// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable becomes
+// that variable.
 static bool spyi_sparse_loaded(const spyi_sparse_code *c, uint32_t id, uint32_t *variable) {
     if (spyi_sparse_defined(c, id) != SPYI_OP_LOAD || c->ids[id].uses != 1) return false;
     *variable = spyi_sparse_word(c, id, 3);
@@ -108,7 +108,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     return true;
 }
 
-// Returns the type that is added: a float or a vector of floats; 0: another type.
+// Returns the type that is added: a float or a vector of floats; 0 means another type.
 static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_type) {
     uint32_t type = spyi_sparse_defined(c, pointer_type) == SPYI_OP_TYPE_POINTER
                         ? spyi_sparse_word(c, pointer_type, 3)

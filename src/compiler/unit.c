@@ -1,7 +1,7 @@
 // Units: creates them from a module's text or file, and loads, reloads and releases them.
 #include "compiler/memo.h"
 
-// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL: out of
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL when out of
 // memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };

@@ -2,8 +2,8 @@
 //
 // libslang keeps its syntax-tree builder in a thread-local that only the creation of a global session sets
 // for good: on any other thread functions such as spReflection_isSubType() read through NULL (2026.12,
-// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of ours, the
-// worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
+// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of the library,
+// the worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
 // whose time is over leaves the call behind. The worker is then lost, with its global session and all
 // sessions in it. The next task gets a new worker, which opens sessions from the modules that units have
 // stored. When libslang returns to a lost worker, that worker closes its sessions and ends.
@@ -35,12 +35,12 @@ struct spyi_sl_worker {
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
-    spyi_sl_task *task;     // NULL: no task
+    spyi_sl_task *task;     // NULL means no task
     bool started, ending, ended;
     bool away;                  // in a libslang call that may last: the caller may leave
     bool lost;                  // the caller has left or libslang threw: takes no more tasks
-    bool threw;                 // libslang threw: the thread never returns
-    void (*ask)(void *context); // what the caller's thread shall run for the worker; NULL: nothing
+    bool threw;                 // libslang has thrown an exception, so that the thread never returns
+    void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
     uint32_t ask_failed;   // number of allocations that failed in `ask`
     spyi_sl_live *closing; // list of sessions to close
@@ -81,7 +81,7 @@ static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
     memcpy(&set, &symbol, sizeof set);
     spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
     if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
-    // Another library set its handler since, which may call ours.
+    // Another library has set its handler since; it may call the library's handler.
     if (!begin && before != spyi_sl_on_terminate) {
         set(before);
         spyi_library_stay();

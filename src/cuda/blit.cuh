@@ -124,7 +124,7 @@ __global__ void spy_blit(spy_blit_args b) {
         }
         for (k = 0; k < 8; k++) {
             float weight = (k & 1 ? u : 1.0f - u) * (k & 2 ? v : 1.0f - v) * (k & 4 ? w : 1.0f - w);
-            if (weight == 0.0f) continue; // what is not asked for may be infinite
+            if (weight == 0.0f) continue; // texels of weight 0 are not read, because they may be infinite
             texel = (((unsigned long long)layer * b.from.depth + zs[k >> 2]) * b.from.height + ys[k >> 1 & 1]) * b.from.width + xs[k & 1];
             sum += weight * spy_read(&b.from, texel, c);
         }

@@ -58,7 +58,8 @@ enum { // CUdevice_attribute
     SPYI_CU_UNIFIED_ADDRESSING = 41,
     SPYI_CU_CAPABILITY_MAJOR = 75,
     SPYI_CU_CAPABILITY_MINOR = 76,
-    SPYI_CU_MAX_SHARED_BYTES = 97 // of a group, static and dynamic, when its function asks for it
+    SPYI_CU_MAX_SHARED_BYTES = 97 // shared memory of a group, static and dynamic, if its function asks for
+                                  // the most
 };
 
 enum { // others

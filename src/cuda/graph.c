@@ -13,7 +13,8 @@ typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0: none
+    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0 if there is
+                            // none
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {
@@ -21,7 +22,7 @@ struct spyi_cuda_graph {
     spyi_cu_exec exec;
     spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;
-    spyi_cuda_page *pages; // their device memory holds the nodes' parameters
+    spyi_cuda_page *pages; // pages in whose device memory the nodes' parameters are
     // The members below are used only while the graph is recorded.
     spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // nodes that the open level waits for
     uint32_t before_count;

@@ -167,7 +167,7 @@ static spyi_cu_result spyi_cuda_level(spyi_cuda_gpu *gpu, uint64_t handle, const
 
 // >>objects
 
-// What a sampler is on CUDA: a part of each texture object. A view copies it.
+// A sampler on CUDA: the part of each texture object that says how to sample. A view copies it.
 typedef struct spyi_cuda_sampler {
     spyi_cu_texture_desc desc;
 } spyi_cuda_sampler;

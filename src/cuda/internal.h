@@ -49,7 +49,7 @@
 #define SPYI_NVRTC_MOST_ARCHS 64
 
 typedef struct spyi_nvrtc {
-    void *library; // NULL: not opened. An opened library stays open until the process ends
+    void *library; // NULL if not opened. An opened library stays open until the process ends
     char path[512];
     int major, minor;
     int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 means sm_90
@@ -62,13 +62,15 @@ typedef struct spyi_nvrtc {
 // Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
 // SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
-// As spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads: any.
+// Like spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads:
+// any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
-// the compiler's messages. `portable`: PTX in any case, for `arch` or the newest capability before it.
+// the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
+// before it.
 SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
                             const char *const *options, int option_count, spyi_text *code, spyi_text *log);
 
@@ -79,7 +81,7 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL: out of
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL when out of
 // memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
@@ -96,13 +98,13 @@ typedef struct spyi_cuda_page {
 // One batch of work, whose end is marked by one event. Batch number n uses slot n % SPYI_CUDA_BATCHES.
 typedef struct spyi_cuda_batch {
     spyi_cu_event event;
-    uint64_t number; // number of the last batch that used the slot; 0: none
+    uint64_t number; // number of the last batch that used the slot; 0 if there is none
     spyi_cuda_page *pages;
 } spyi_cuda_batch;
 
 typedef struct spyi_cuda_staging {
     void *host;
-    size_t size;         // bytes; 0: not allocated yet
+    size_t size;         // bytes; 0 if not allocated yet
     spyi_cu_event event; // recorded after the last use of the buffer
     bool used;
 } spyi_cuda_staging;
@@ -111,7 +113,7 @@ typedef struct spyi_cuda_staging {
 typedef struct spyi_cuda_repeat {
     spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
     spyi_cu_node node;
-    spyi_cu_exec exec;  // NULL: the kernel has no graph
+    spyi_cu_exec exec; // NULL means that the kernel has no graph
     uint32_t launches;  // launches while the kernel had no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
     uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
@@ -122,7 +124,7 @@ typedef struct spyi_cuda_kernel {
     spyi_kernel_base base; // first
     spyi_cu_module module;
     spyi_cu_function function;
-    spyi_cu_pointer globals; // address of the module's global parameters; 0: none
+    spyi_cu_pointer globals; // address of the module's global parameters; 0 if there is none
     size_t globals_size;
     uint32_t group[3];
     uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
@@ -137,7 +139,7 @@ typedef struct spyi_cuda_kernel {
 // The device memory of a graph's node, from `at` on, into which the node's uniform buffers are copied.
 typedef struct spyi_cuda_own {
     spyi_cu_pointer at;
-    spyi_cu_pointer globals; // device copy of the kernel's global parameters; 0: it has none
+    spyi_cu_pointer globals; // device copy of the kernel's global parameters; 0 means that it has none
     size_t globals_size;
 } spyi_cuda_own;
 
@@ -171,22 +173,23 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
     uint32_t upload_next;
-    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL: not allocated yet
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL if not allocated yet
 
     spyi_cu_event time_events[2]; // created at the first use
     int timing;                   // 0: no time was begun, 1: begun, 2: ended
     uint64_t timing_batch;        // batch in which the time ended
     spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
     spyi_cu_function mark;
-    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL: no blit yet
+    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL means that there was no blit
+                                // yet
     spyi_cu_function blit;
     spyi_cu_pointer marks;
 
-    spyi_cuda_graph *graph; // graph that is being recorded; NULL: work runs at once
+    spyi_cuda_graph *graph; // graph that is being recorded; NULL means that work runs at once
     bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
-    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL: none
+    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL if there is none
 } spyi_cuda_gpu;
 
 // >>driver.c

@@ -136,8 +136,8 @@ static void spyi_add_functions(const char *from, const char *end, spyi_text *out
 }
 
 // Returns the position after the "(" of the kernel's declaration, and sets *begin to the start of the
-// declaration. NULL: the text has no such kernel. Slang appends a number to "main" and to other names that
-// C++ reserves.
+// declaration. NULL means that the text has no such kernel. Slang appends a number to "main" and to other
+// names that C++ reserves.
 static const char *spyi_find_kernel(const char *body, const char *entry, const char **begin) {
     static const char global[] = "__global__ void ";
     size_t length = strlen(entry);
@@ -192,7 +192,7 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 #define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
 
 typedef struct spyi_shared_variable {
-    const char *begin, *end; // its declaration, with the semicolon
+    const char *begin, *end; // the function's declaration, with the semicolon
     const char *name;
     size_t name_length;
 } spyi_shared_variable;

@@ -72,7 +72,7 @@ SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// Waits for all work; this wait needs no event.
+// Waits for all work in the stream, without an event.
 static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);

@@ -242,7 +242,7 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
     if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->base.open) return SPY_OK; // it must wait for all work
+    if (after >= gpu->base.open) return SPY_OK; // the caller must wait for all work
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);

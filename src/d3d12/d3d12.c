@@ -1,4 +1,4 @@
-// The D3D12 backend, not built yet: a table whose every way in says so.
+// The D3D12 backend, which is not built yet: the functions that would make a device report that.
 #include "api/d3d12.h"
 #include "backend/backend.h"
 
@@ -45,7 +45,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
-    SPYI_TARGET_SPIRV, // of no meaning: it makes no device
+    SPYI_TARGET_SPIRV, // unused, because this backend makes no device
 };
 
 const spy_backend *spy_d3d12_backend(void) {

@@ -5,7 +5,7 @@
 enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
 enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
 
-// One argument of one function, both by name.
+// The names of a function and of one of its arguments.
 typedef struct spyi_site {
     char *function, *argument;
 } spyi_site;
@@ -22,7 +22,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     const spyi_storage *storage = device->bounds->storage;
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    // Wait, or the next look at the record could come before the upload.
+    // Waits, because otherwise the next look at the record could come before the upload.
     if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
@@ -62,8 +62,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device) {
     device->bounds = NULL;
 }
 
-// Returns the number (from 1) of an argument, which is added if new; 0: out of memory. The caller holds the
-// lock.
+// Returns the number (from 1) of an argument, which is added if new; 0 when out of memory. The caller holds
+// the lock.
 static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)

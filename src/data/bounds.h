@@ -4,15 +4,16 @@
 
 #include "data/device.h"
 
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // with a site: the index was into its tensor's gradient
+// A bit of a site: the index was into the gradient of the site's tensor.
+#define SPYI_BOUNDS_GRADIENT 0x80000000u
 
-// Creates `device->bounds`. *address: where kernels note the first bad index
+// Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
 // (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
 // nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// Returns an argument's number in the record, from 1; 0: indices are not checked, or memory ran out. Threads:
-// any.
+// Returns an argument's number in the record, from 1; 0 means that indices are not checked, or memory ran
+// out. Threads: any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
 // To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
 // index, and clears the record. `function`: the name that the caller's message begins with; or NULL.

@@ -235,8 +235,8 @@ static void spyi_build_join(spyi_build *b) {
     b->started = false;
 }
 
-// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL:
-// there is none.
+// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL
+// if there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;
@@ -248,7 +248,7 @@ static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted
     return found;
 }
 
-// Waits for the build; false: the caller is to leave, and the build is now in builds->left.
+// Waits for the build; false means that the caller is to leave, and the build is now in builds->left.
 static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     spyi_builds *builds = &b->device->builds;
     spyi_mutex_lock(&builds->lock);

@@ -8,10 +8,10 @@ typedef struct spyi_saved {
     char name[256];
     char dtype[8];
     spy_shape shape;
-    uint64_t begin, end; // bytes behind the head
+    uint64_t begin, end; // offsets in bytes, counted from the end of the head
 } spyi_saved;
 
-// By spy_dtype.
+// safetensors' names of dtypes, by spy_dtype.
 static const char *spyi_saved_dtype(const spyi_type *type) {
     static const struct {
         spy_dtype dtype;
@@ -27,7 +27,7 @@ static const char *spyi_saved_dtype(const spyi_type *type) {
     return NULL;
 }
 
-// Returns the tensor of an argument; NULL: *status and `error` say what it is instead.
+// Returns the tensor of an argument; NULL, and then *status and `error` say what it is instead.
 static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *args, size_t index,
                                      spy_status *status, spyi_text *error) {
     const spy_arg *arg = &args->items[index];
@@ -123,7 +123,8 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false: it is not there.
+// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
+// that it is not there.
 
 typedef struct spyi_json {
     const char *at, *end;
@@ -136,7 +137,7 @@ static bool spyi_json_skip(spyi_json *j, char c) {
     return true;
 }
 
-// Reads a string; one that is longer than `out` or has escapes becomes "", which is nobody's name.
+// Reads a string; one that is longer than `out` or has escapes becomes "", which is no tensor's name.
 static bool spyi_json_string(spyi_json *j, char *out, size_t room) {
     size_t size = 0;
     bool fits = true;
@@ -210,7 +211,8 @@ static bool spyi_json_saved(spyi_json *j, spyi_saved *entry) {
     return spyi_json_skip(j, '}') && seen == 7;
 }
 
-// Finds the entry of that name. Returns false when the head is damaged; else *found says whether there is one.
+// Finds the entry of that name. Returns false when the head is damaged; otherwise *found says whether there
+// is such an entry.
 static bool spyi_json_find(spyi_json j, const char *name, spyi_saved *entry, bool *found) {
     spyi_saved next;
     *found = false;

@@ -97,7 +97,8 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     return status;
 }
 
-// Sets every scalar of one element in C's layout to `value`; false: the value does not fit into one of them.
+// Sets every scalar of one element in C's layout to `value`; false means that the value does not fit into one
+// of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);

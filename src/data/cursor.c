@@ -54,8 +54,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0: none. *part: their type; in C's layout they follow each
-// other.
+// Returns the number of parts that [i] can select, 0 if there is none. *part becomes their type; in C's
+// layout the parts follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -63,8 +63,8 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false: there is
-// none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false if there
+// is none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -119,7 +119,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// Moves the cursor to part `index`; false: `what` and *status say why not.
+// Moves the cursor to part `index`; false, and then `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -154,7 +154,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// Moves the cursor to the field or component of that name; false: `what` and *status say why not.
+// Moves the cursor to the field or component of that name; false, and then `what` and *status say why not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -188,8 +188,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     return false;
 }
 
-// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL: the
-// step failed.
+// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL means
+// that the step failed.
 static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
                                   spy_status *status) {
     *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -260,7 +260,7 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 typedef struct spyi_cursor_work {
     bool write;      // from `values` to the place; else from the place to `values`
     bool check;      // only check whether the values fit
-    spy_dtype dtype; // of `values`
+    spy_dtype dtype; // dtype of `values`
     char *values;
     size_t done;      // scalars so far
     const char *stop; // the scalar that does not fit, and the two dtypes
@@ -288,7 +288,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     return true;
 }
 
-// Copies or checks all scalars of a place; false: w->stop does not fit.
+// Copies or checks all scalars of a place; false means that w->stop does not fit.
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
@@ -409,7 +409,7 @@ SPYI_FN void spyi_cursors_attach(spy_device *device) {
     device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
 }
 
-// Returns a new range with zeroed data, linked to its device and tensor; NULL: out of memory.
+// Returns a new range with zeroed data, linked to its device and tensor; NULL when out of memory.
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);

@@ -1,4 +1,4 @@
-// struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
+// struct spy_device, how work is recorded on its queue, and the functions of src/data that need a device.
 #ifndef SPYI_DEVICE_H
 #define SPYI_DEVICE_H
 
@@ -10,7 +10,7 @@
 #define SPYI_MAP_VALUE 254u // spy_map_value()
 #define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
-// Functions that tensors call on the module that their desc names; room `module` gives them to the device.
+// Functions that tensors call on the module that their desc names; src/module gives them to the device.
 typedef struct spyi_module_table {
     // May leave the device meanwhile. Returns NULL when the module has no such type.
     const spyi_type *(*find_type)(void *module, const char *name);
@@ -38,32 +38,33 @@ struct spy_device {
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once, so that calls need not lock `types`
     spyi_pool pool;
     spyi_storage *readback;            // memory for results that the running call reads back
-    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0: none
-    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
-    struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
+    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0 if there
+                                       // is none
+    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL means that desc.enable_print is off
+    struct spyi_bounds *bounds;        // data/bounds.h; NULL means that desc.check_bounds is off
     uint32_t launch_graphs;            // number of launch graphs that plans keep
     bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // those that come before the last work
+    spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
     uint64_t last_submit;      // batch of the last work whose uses were noted
-    uint64_t untracked_epoch;  // epoch of the last work that may have written anywhere; 0: none
+    uint64_t untracked_epoch; // epoch of the last work that may have written anywhere; 0 if there is none
     uint64_t untracked_submit; // batch of that work: reading back waits for it
     uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
     spy_tensor *tensors;       // list of the living tensors
     spy_texture *textures;     // list of the living textures (texture.h)
     spy_sampler *samplers;     // list of the living samplers
     struct spyi_sampler_object *sampler_objects;
-    struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
+    struct spyi_texture_image *waiting_images; // pipelines without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images;  // those with handles
+    struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
     spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
-    spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
+    spy_function *finish_sums;          // adds them to gradients; NULL if not loaded yet
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -73,15 +74,17 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
-    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
-    // there is no GPU, and its kernels are not loaded (device/device.c).
+    // For a device that records a pack: the compute capabilities that kernels are compiled for, in order.
+    // `offline`: there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
-    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
+    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+                                 // backend
+    char *record_path;           // where the pack is written when the device is released; NULL means that no
+                                 // pack is written
     spy_device_stats stats;
-    // Members of later rooms, named behind the first member of each. This room uses only modules_of.
+    // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;
@@ -91,22 +94,22 @@ struct spy_device {
     spy_reload_hook reload;
     uint64_t reload_looked_ns;                 // time of the last look at the modules' files
     bool reload_looking;                       // some modules are still to be reloaded
-    struct spyi_reload_job *reload_job;        // the reload in progress; NULL: none
+    struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
     struct spyi_cache *cache;                  // plan/
     struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
-    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
-    struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
-    void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
+    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // fuse/
     const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
 
-// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses.
-// `untracked`: the work may also use memory that `uses` does not list.
+// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses. With
+// `untracked` the work may also use memory that `uses` does not list.
 static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
                                           uint32_t count, bool untracked, spyi_text *error) {
     work->before = spyi_take_uses(device, uses, count, untracked);
@@ -161,7 +164,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // functions of a device that b
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind);
 
 // >>packed.c
-// Returns a packed copy of `arg` with one reference; NULL: *problem says why.
+// Returns a packed copy of `arg` with one reference; NULL, and then *problem says why.
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 
 #endif // SPYI_DEVICE_H

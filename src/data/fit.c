@@ -1,10 +1,10 @@
 // Says how element types in memory feed parameter types, and what the conversions of scalars cost.
 //
-// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other
-// sign, 3 int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9
-// needs a check of each value or converts a stored result, 20 a number for all components of a vector.
-// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
-// but for the same width with another sign, which keeps the bits as C does.
+// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3
+// int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9 needs a check of
+// each value or converts a stored result, 20 a number for all components of a vector. The order follows Slang's own
+// overload resolution; lossy conversions of device memory are refused, but for the same width with another sign, which
+// keeps the bits as C does.
 #include "data/fit.h"
 
 #define SPYI_NO_FIT UINT32_MAX

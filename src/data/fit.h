@@ -11,8 +11,8 @@ typedef struct spyi_fit {
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
-// Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
-// have the same scalars.
+// Fills *fit for device memory of `element` that feeds a parameter of `type`; returns false if it cannot.
+// Outputs must have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 // Like spyi_fit_memory(), for device memory that is only stored to. Slang converts scalars, but no bools.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);

@@ -11,7 +11,7 @@ typedef struct spyi_print_buffer {
     uint32_t capacity;      // words for records
     spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
     spyi_mutex lock;        // guards `literals`: compile threads add to them, too
-    spyi_literals literals; // those of all kernels so far
+    spyi_literals literals; // literals of all kernels loaded so far
 } spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
@@ -23,7 +23,7 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
-// Empties the buffer for the kernels that are recorded from now on.
+// Records that the buffer is emptied, before the kernels that are recorded from now on.
 static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
@@ -64,7 +64,7 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->resource.references = 1; // this one is the device's; command lists hold references, too
+    p->storage->resource.references = 1; // the device's reference; command lists hold further ones
     return spyi_print_reset(device, error);
 }
 

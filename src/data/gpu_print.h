@@ -16,7 +16,7 @@
 SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
                                spyi_text *out);
 
-// >>gpu_print.c; without a printer all but create do nothing, and use must not be called
+// >>gpu_print.c: without a printer these functions do nothing, except create; use must not be called then
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
 SPYI_FN void spyi_print_destroy(spy_device *device);
 // Adds a kernel's string literals. Threads: any.
@@ -25,8 +25,8 @@ SPYI_FN uint64_t spyi_print_address(const spy_device *device);
 // Returns a printing kernel's use of the buffer. It is a read, so that such kernels may run side by side:
 // atomics reserve their records.
 SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// flush waits for all kernels that print and hands their messages to the log, if there is one; deliver does
-// so only if they have finished already.
+// spyi_print_flush() waits for all kernels that print, and hands their messages to the log, if there is one.
+// spyi_print_deliver() does so only if these kernels have finished already.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
 

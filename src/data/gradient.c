@@ -27,8 +27,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Returns whether elements of `grad` can be a gradient of elements of `type`. Of structs only that both are
-// structs is checked here; a call checks the types.
+// Returns whether elements of `grad` can be a gradient of elements of `type`. Of two structs the fields are
+// not compared here; a call checks their types.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)
@@ -68,7 +68,8 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
     return false;
 }
 
-// Returns the element type for a gradient that desc.with_grad asks for; NULL: the error has been reported.
+// Returns the element type for a gradient that desc.with_grad asks for; NULL means that the error has been
+// reported.
 static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
                                            const char *function) {
     spy_device *device = tensor->object.device;
@@ -209,7 +210,7 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
 }
 
 // Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
-// gradient. NULL: neither the view nor the gradient has this element type, or memory ran out.
+// gradient. NULL means that neither the view nor the gradient has this element type, or that memory ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;

@@ -51,7 +51,8 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
         for (uint32_t i = 0; i < own; i++) {
             if (uses[i].resource != use.resource || uses[i].how < SPYI_USE_TEXTURE) continue;
             target = target || (uses[i].how & SPYI_USE_ATTACHMENT) != 0;
-            if (!target) uses[i].how = use.how; // an argument too: both are in one layout
+            // The texture is an argument too, so that both uses need one layout.
+            if (!target) uses[i].how = use.how;
         }
         if (!target) uses[count++] = use;
     }
@@ -67,7 +68,7 @@ static spy_status spyi_can_list(spy_device *device, spyi_text *error) {
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds or makes the number of a view. `sampler`: of a combined handle; else NULL.
+// Finds or makes the number of a view. `sampler` is the sampler of a combined handle; otherwise NULL.
 static spy_status spyi_texture_number(spy_texture *t, bool stored, spy_sampler *sampler, uint64_t *number,
                                       spyi_text *error) {
     spy_device *device = t->object.device;

@@ -13,9 +13,9 @@ struct spyi_storage {
     // The last epoch with reads and with writes of the block, and their first and end byte from its start.
     uint64_t read_epoch, read_begin, read_end;
     uint64_t write_epoch, write_begin, write_end;
-    int32_t size_class; // free list that it returns to; -1: imported
+    int32_t size_class; // free list that it returns to; -1 means that the memory is imported
     spyi_memory memory;
-    struct spyi_slab *slab; // the slab that it was cut from; NULL: it has its chunk alone
+    struct spyi_slab *slab; // the slab that it was cut from; NULL means that it has its chunk alone
     spyi_storage *next;     // in a free list, in pool.waiting or in pool.imported
 };
 
@@ -35,12 +35,12 @@ typedef struct spyi_pool {
     spyi_storage *imported;
     spyi_storage *waiting; // freed blocks whose recordings have not been reported as executed
     uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // of `waiting`; neither in free_blocks nor part of used_bytes
+    uint64_t waiting_bytes; // bytes of `waiting`, which are neither in free_blocks nor part of used_bytes
 } spyi_pool;
 
 // >>pool.c
-// Returns a block of at least `size` bytes with 0 references; NULL: `error` and *status say why. When the
-// device's memory runs out, it frees cached memory and tries once more.
+// Returns a block of at least `size` bytes with 0 references; NULL, and then `error` and *status say why.
+// When the device's memory runs out, it frees cached memory and tries once more.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
 // Takes a block back at once. The GPU may still use it: hazards order later users of the block.
@@ -51,7 +51,8 @@ SPYI_FN void spyi_pool_release_held(spy_device *device);
 SPYI_FN void spyi_pool_trim(spy_device *device);
 // Frees the pool; all blocks must have been given back.
 SPYI_FN void spyi_pool_destroy(spy_device *device);
-// Returns the one storage of the imported chunk's handle; NULL: out of memory.
+// Returns the storage of the imported chunk's handle; equal handles share one storage. NULL when out of
+// memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 #endif // SPYI_MEMORY_H

@@ -5,11 +5,11 @@
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // copy of the host values; NULL: none
-    spy_packed *fields; // those of a struct or pair
+    void *data;         // copy of the host values; NULL if there is none
+    spy_packed *fields; // fields of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
-    spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
+    spyi_atomic references; // references to a copy that spyi_packed_make() returned; unused in its fields
 };
 
 // The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.

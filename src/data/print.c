@@ -81,8 +81,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 
 typedef struct spyi_column {
     size_t width;                // characters of one scalar's text
-    int left, right;             // of floats: characters before and behind the point
-    int places, exponent_digits; // digits behind the point and of the exponent
+    int left, right;             // for floats: characters before and after the point
+    int places, exponent_digits; // numbers of digits after the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
     double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
@@ -157,7 +157,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 }
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
     if (!spyi_print_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
@@ -200,7 +200,7 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
     spyi_text_free(&text);
 }
 
-// >>walking what is shown: the dimensions of the tensor, then those of its elements
+// >>walking the shown elements: the dimensions of the tensor, then those of its elements
 
 typedef struct spyi_printer {
     const spy_tensor *tensor;
@@ -209,8 +209,8 @@ typedef struct spyi_printer {
     spyi_text out;
 } spyi_printer;
 
-// A place in the data: the next dimension of the tensor (equal to its rank inside an element), the type and
-// bytes of what lies there, and its column.
+// A position in the data: the next dimension of the tensor (equal to its rank inside an element), the type
+// and bytes of the value there, and its column.
 typedef struct spyi_spot {
     uint32_t dim;
     const spyi_type *type;
@@ -228,7 +228,7 @@ static int64_t spyi_type_length(const spyi_type *type) {
                                             : (int64_t)type->columns;
 }
 
-// Returns the number of dimensions left at a spot; 0: it is a scalar or a struct.
+// Returns the number of dimensions left at a spot; 0 means that it is a scalar or a struct.
 static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
     uint32_t rank = p->tensor->shape.rank - s->dim;
     for (const spyi_type *t = s->type; t->element; t = t->element) rank++;

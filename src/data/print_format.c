@@ -14,7 +14,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Finds value number `index` (from 0) of a record; false: there is none.
+// Finds value number `index` (from 0) of a record; false if there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -44,16 +44,16 @@ static bool spyi_message_is_float(uint32_t dtype) {
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
-    char fill, align, sign, type; // 0: not given
+    char fill, align, sign, type; // 0 if not given
     bool alternate;
-    int width, precision; // -1: not given
+    int width, precision; // -1 if not given
 } spyi_message_spec;
 
 static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// Reads a number of at most three digits, 0 without digits; -1: it is longer.
+// Reads a number of at most three digits, 0 without digits; -1 means that it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -215,7 +215,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
 
 // >>fields and records
 
-// Returns what the format needs instead of the value that it got; NULL: they fit.
+// Returns what the format needs instead of the value that it got; NULL means that they fit.
 static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
     bool integers = spec->type && strchr("bdoxX", spec->type),
          reals = spec->type && strchr("eEfFgG%", spec->type);
@@ -254,8 +254,8 @@ static void spyi_message_value_text(const spyi_message_value *v, const spyi_mess
     if (v->rows) spyi_text_add(out, "}");
 }
 
-// Appends the value of a field. `at` points behind its "{", `end` to its "}". What is wrong with the field is
-// written in its place.
+// Appends the value of a field. `at` points behind its "{", `end` to its "}". If the field is wrong, a text
+// that says why is written instead.
 static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
                                const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;

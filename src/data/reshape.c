@@ -4,7 +4,7 @@
 
 // >>reshape
 
-// Replaces a size of -1 in *shape by the one that fits; false: the error has been reported.
+// Replaces a size of -1 in *shape by the one that fits; false means that the error has been reported.
 static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     spy_shape known = *shape;
@@ -38,7 +38,7 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
 // Computes strides that walk the tensor's elements in their order under another shape. Groups of dimensions
 // with equal products are matched from the first on; within a group the tensor's dimensions must be
 // contiguous with each other. Returns the tensor's first dimension that is not contiguous with the next one;
-// -1: there is none.
+// -1 if there is none.
 // Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
 static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
     uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions of sizes other than 1
@@ -101,7 +101,7 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 // >>other element types
 
 // Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
-// whose stride cannot be converted; -1: there is none.
+// whose stride cannot be converted; -1 if there is none.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -186,7 +186,7 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // type of the first scalar; NULL: none yet
+    const spyi_type *scalar; // type of the first scalar; NULL means none yet
     spyi_text first;         // path of the first scalar
     spyi_text path;
     size_t next;   // device offset at which the next scalar must lie, bytes
@@ -228,8 +228,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL: `why` says
-// why not.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL, and then
+// `why` says why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {

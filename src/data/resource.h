@@ -19,7 +19,7 @@ struct spyi_resource {
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0: there is none.
+    // is not used again. 0 if there is none.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
@@ -56,7 +56,7 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0: not used yet
+    uint32_t how;                     // the last use, which determines the layout; 0 if not used yet
     uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 
@@ -68,15 +68,15 @@ typedef struct spyi_texture {
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels, layers and format are set. false: out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. false when out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
 // >>the tracker (hazards.c)
 
-// Notes the uses of the work to be recorded next, and returns what must come before that work. `untracked`:
-// the work may also use memory that `uses` does not list. The returned transitions are valid until the next
-// call.
+// Notes the uses of the work to be recorded next, and returns what must come before that work. With
+// `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
+// until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
 // To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);

@@ -6,7 +6,7 @@
 #include "data/type.h"
 
 typedef struct spyi_stream {
-    spyi_text *out;    // where fields are written; NULL: fields are read
+    spyi_text *out;    // where fields are written; NULL means that fields are read
     const uint8_t *at; // next byte to read
     size_t left;
     spy_status status; // after a failure all fields read as 0, and `problem` says why
@@ -34,7 +34,8 @@ SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v);
 SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims);                  // SPY_MAX_RANK numbers
 SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count); // a number below `count`
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // as they are; when reading, `v` must be empty
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // the bytes as they are; when reading, `v` must
+                                                              // be empty
 // A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
 // of the stream.
 SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items, size_t item_size);

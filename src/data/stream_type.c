@@ -148,7 +148,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
 }
 
 SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type) {
-    uint32_t number = 0; // the first type is 1; 0: NULL
+    uint32_t number = 0; // the first type is 1; 0 stands for NULL
     if (r->out && *type) {
         while (number < r->type_count && r->types[number] != *type) number++;
         number = number < r->type_count ? number + 1 : SPYI_STREAM_NEW_TYPE;

@@ -253,7 +253,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 }
 
 // Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
-// false: the error has been reported.
+// false means that the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;
@@ -363,7 +363,7 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Reads or writes elements range[0] .. range[0] + range[1]; NULL: all elements.
+// Reads or writes elements range[0] .. range[0] + range[1]; NULL means all elements.
 static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
                                        void *data, size_t size_bytes, bool upload) {
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);

@@ -9,26 +9,27 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
-    const spyi_type *type;    // of one element
+    const spyi_type *type;    // type of one element
     spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // of element 0 in the storage
+    uint64_t offset_bytes;    // offset of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
-    const char *label;           // a copy of desc.label; NULL: none
+    const char *label;           // a copy of desc.label; NULL if there is none
     spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
-    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL: none
-    int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
-    const spyi_type *grad_type;  // of a view being made: the parent's element type
-    bool grads_follow;           // of a view being made: measuring it makes views of `grads`
+    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
+    int64_t grad_shift[2];       // for a view being made: bytes from its elements to their gradients
+    const spyi_type *grad_type;  // for a view being made: the parent's element type
+    bool grads_follow;           // for a view being made: measuring it makes views of `grads`
     bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     spy_tensor
-        *sums; // of a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
+        *sums; // for a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
     bool has_sums; // these are in device.summed
 };
 
-// A gradient of floats and its exact sums, to which the call in progress adds. *noted: they are in device.summed.
+// A gradient of floats and its exact sums, to which the call in progress adds. *noted tells whether they are
+// in device.summed.
 typedef struct spyi_summed {
     spy_tensor *grad, *sums;
     bool *noted;
@@ -41,12 +42,13 @@ enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 // >>tensor.c
 // Takes the tensor out of device.tensors; to be called before spyi_tensor_free().
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);
-// Returns a new header with reference 1 and no storage; NULL: out of memory.
+// Returns a new header with reference 1 and no storage; NULL when out of memory.
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device);
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
 SPYI_FN void spyi_tensors_attach(spy_device *device);
 SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
-// Returns a contiguous tensor on memory of its own, which is not set; NULL: `error` and *status say why.
+// Returns a contiguous tensor on memory of its own, which is not set; NULL, and then `error` and *status say
+// why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
 // Gives back the number of the tensor's handle (handle.c), if it has one.
@@ -60,7 +62,8 @@ SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
 // sizes, offsets and strides then fit into 63 bits, and code that computes with them need not check for
 // overflow.
 #define SPYI_MOST_BYTES ((int64_t)1 << 60)
-// Returns the number of elements; -1: a size is negative, or there are more than SPYI_MOST_BYTES elements.
+// Returns the number of elements; -1 means that a size is negative, or there are more than SPYI_MOST_BYTES
+// elements.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape);
 // Returns whether no size is negative and the elements take at most SPYI_MOST_BYTES in host and in device
 // layout.
@@ -70,8 +73,8 @@ SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
 SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
                                        spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
-// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL: the error has been
-// reported under `function`.
+// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL means that the error
+// has been reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
@@ -116,12 +119,12 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *
 SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
 SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
                                      spyi_text *error);
-// Sets each element to one value in C's layout; NULL: to zeros.
+// Sets each element to one value in C's layout, or with `value` NULL to zeros.
 SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
 
 // >>view.c
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
-// calls spyi_tensor_measure(). NULL: the error has been reported.
+// calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 
 // >>gradient.c
@@ -129,13 +132,13 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 // none.
 typedef struct spyi_type_finder {
     const spyi_type *(*find)(void *object, const char *name);
-    void *object; // NULL: nothing is found
+    void *object; // NULL means that nothing is found
 } spyi_type_finder;
-// Returns the type of a value's gradient, T.Differential in Slang; NULL: it has none. `finder` finds those of
-// structs.
+// Returns the type of a value's gradient, T.Differential in Slang; NULL means that it has none. `finder`
+// finds those of structs.
 SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
                                            const spyi_type *type);
-// Gives a new tensor the gradients that its desc asks for; false: the error has been reported.
+// Gives a new tensor the gradients that its desc asks for; false means that the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
 // A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
@@ -152,6 +155,7 @@ SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
 SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
 // Releases the exact sums of a gradient.
 SPYI_FN void spyi_sums_drop(spy_tensor *grad);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
+// makes `tensor` use the gradients of `from`
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 #endif // SPYI_TENSOR_H

@@ -39,7 +39,8 @@ SPYI_FN void spyi_images_free_finished(spy_device *device) {
 }
 
 static void spyi_image_unused(spy_device *device, spyi_resource *resource) {
-    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // its first member's first member
+    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // the resource is the first member of
+                                                                        // the image's first member
     image->next = device->waiting_images;
     device->waiting_images = image;
     spyi_images_free_finished(device);
@@ -99,7 +100,7 @@ static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_d
 
 // >>textures
 
-// Shaders read the depth alone of a format with stencil.
+// Of a format with depth and stencil, shaders read only the depth.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
     const spy_format_info *info = spyi_format(format);
     if (!info) return NULL;
@@ -216,7 +217,7 @@ static void spyi_usage_text(uint32_t usage, spyi_text *out) {
     if (first) spyi_text_add(out, "nothing");
 }
 
-// Returns how far another format is from the wanted one; UINT32_MAX: it is not alike.
+// Returns how much another format differs from the wanted one; UINT32_MAX means that it cannot replace it.
 static uint32_t spyi_format_distance(const spy_format_info *a, const spy_format_info *b) {
     if (a->has_depth != b->has_depth || a->is_integer != b->is_integer || b->is_compressed) return UINT32_MAX;
     if (a->is_integer && a->is_signed != b->is_signed) return UINT32_MAX;
@@ -408,7 +409,7 @@ spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc
 
 // >>views
 
-// Copies of a texel's bits are texels of both formats.
+// Returns whether the bits of a texel of one format are a texel of the other.
 static bool spyi_formats_fit(const spy_format_info *a, const spy_format_info *b) {
     return a->block_bytes == b->block_bytes && a->block_width == b->block_width &&
            a->is_compressed == b->is_compressed && !a->has_depth && !b->has_depth;
@@ -457,7 +458,8 @@ static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view
                       d->layer, part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK; // the type stays
+    // the view has the texture's type
+    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK;
     if (cube && part->layer_count % 6 == 0) {
         part->array = part->layer_count > 6;
         return SPY_OK;
@@ -599,7 +601,7 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *t, uint32_t level, u
 
 SPYI_FN uint32_t spyi_texture_uses(const spy_texture *t, uint32_t how, spyi_use *uses) {
     const spyi_image_view_desc *part = &t->part;
-    if (part->layer_count == t->image->texture.layers) { // then the levels lie next to each other
+    if (part->layer_count == t->image->texture.layers) { // with all layers, the levels follow each other
         uses[0] = spyi_texture_layer_use(t, 0, 0, part->layer_count * part->level_count, how);
         return 1;
     }
@@ -623,7 +625,7 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
-// Returns the image's view of that part, which is made if there is none; 0: `error` says why.
+// Returns the image's view of that part, which is made if there is none; 0, and then `error` says why.
 static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
                                 const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
     spyi_shader_view *view = image->views;

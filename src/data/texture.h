@@ -10,8 +10,8 @@
 // recorded work may still use it when its texture has been released.
 typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
-    uint64_t sampler; // of CUDA's texture objects; else 0
-    uint64_t handle;  // of the backend
+    uint64_t sampler; // sampler of CUDA's texture objects; otherwise 0
+    uint64_t handle;  // the backend's handle of the view
     bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_shader_view *next;
@@ -19,11 +19,11 @@ typedef struct spyi_shader_view {
 
 // An image with the state of its levels and layers. Textures, views and command lists hold it by references.
 typedef struct spyi_texture_image {
-    spyi_texture texture; // first; .texture.resource is what uses name
+    spyi_texture texture; // the first member; uses name .texture.resource
     spyi_image image;
     spyi_image_desc desc;
     spyi_shader_view *views;
-    struct spyi_texture_image *next; // in device.waiting_images
+    struct spyi_texture_image *next; // next image in device.waiting_images
     // In device.listed_images while one of its views is listed: kernels that use handles may use the image.
     bool listed;
     struct spyi_texture_image *previous_listed, *next_listed;
@@ -35,26 +35,28 @@ typedef struct spyi_texture_image {
 struct spy_texture {
     spyi_object object;
     spyi_texture_image *image; // one reference
-    // What it is of the image. type, array, layer_count and level_count are also those of shader parameters.
+    // The part of the image. type, array, layer_count and level_count are also those of shader parameters.
     spyi_image_view_desc part;
     uint32_t width, height, depth; // texels of its first level
     uint64_t serial;               // unique on the device
     // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
-    // of a call know the texture by it. RWTexture2D and others have the same name here.
+    // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // "float4"
-    spy_shape shape;        // sizes when it is run over
-    // The views that shaders get, made when first needed; 0: not yet.
+    spy_shape shape;        // sizes for calls that run over the texture
+    // The views that shaders get, made when first needed; 0 if not yet.
     // They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
-    uint32_t target_form; // what draws check of it as a target (call/targets.c); 0: no draw has
-    spy_tensor *grad;     // all levels, one after another; one reference; NULL: none
+    uint32_t
+        target_form; // what draws check when the texture is a target (call/targets.c); 0 means that no draw has checked it
+    spy_tensor *grad; // all levels, one after another; one reference; NULL if there is none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
-    bool has_sums;                             // it is in device.summed
-    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
-    const char *label;                         // a copy; NULL: none
+    bool has_sums;                             // the texture is in device.summed
+    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of `grad` in the shapes of the levels; one reference
+                                               // each
+    const char *label;                         // a copy; NULL if there is none
     spy_texture *previous, *next;              // in device.textures
 };
 
@@ -62,7 +64,7 @@ struct spy_texture {
 // recorded work may use one whose spy_sampler has been released.
 typedef struct spyi_sampler_object {
     spy_sampler_desc desc; // .label is NULL
-    uint64_t handle;       // of the backend
+    uint64_t handle;       // the backend's handle
     bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     struct spyi_sampler_object *next;
@@ -71,12 +73,12 @@ typedef struct spyi_sampler_object {
 struct spy_sampler {
     spyi_object object;
     spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
-    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
+    uint64_t handle;              // the backend's handle, which the spyi_sampler_object owns
     spy_sampler *previous, *next; // in device.samplers
 };
 
 // texture.c
-// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+// Returns the type of a texel in Slang code; NULL means that shaders cannot read the format.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
 
 // The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
@@ -88,22 +90,25 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
 // use for each level.
 #define SPYI_MOST_TEXTURE_USES 16
-// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+// Returns the view for a shader parameter; 0, and then `error` says why. `sampler` is the sampler of CUDA's
+// texture objects; otherwise NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
-// Returns the view for a target of draws: the first level, with all layers. 0: `error` says why.
+// Returns the view for a target of draws: the first level, with all layers. 0, and then `error` says why.
 SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
-// As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
+// Like spyi_texture_uses() for the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
                                         uint32_t count, uint32_t how);
 SPYI_FN void spyi_textures_attach(spy_device *device);
 SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
 // Frees the images without references whose work has finished.
 SPYI_FN void spyi_images_free_finished(spy_device *device);
-// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+// Returns a texture over `image`, which has one reference that the texture takes; NULL means that the error
+// has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
-// Returns the name of the nearest other format with that support (spyi_image_functions); NULL: there is none.
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL if there is
+// none.
 SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
@@ -118,9 +123,9 @@ SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 // handle.c
 // Gives back the numbers of an image's views, when no work uses them any more.
 SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
-// Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
+// Adds a use for each image that has handles to the first `count` uses: a kernel that uses handles may use any of them.
 // There is room for device.listed_count more. An image that the work draws into is left out. Returns the number of uses
-// with them.
+// afterwards.
 SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c
@@ -131,7 +136,8 @@ SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's rele
 // Writes host data into all of level 0 of a new texture.
 SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
                                      spyi_text *error);
-// Who gets work on textures, with its uses: the device's queue, or a command list. `error` has no prefix.
+// The receiver of work on textures and of its uses: the device's queue, or a command list. `error` has no
+// prefix.
 typedef struct spyi_texture_sink {
     spy_status (*record)(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
                          spyi_text *error);

@@ -23,7 +23,7 @@ static spyi_texture_sink spyi_texture_queue(spy_device *device) {
 
 // The sizes of rows and slices of a box of texels without gaps.
 typedef struct spyi_texel_sizes {
-    uint64_t row, slice; // bytes
+    uint64_t row, slice; // bytes of a row of blocks, and of a slice
     uint32_t rows;       // rows of blocks in a slice
     uint32_t slices;     // slices of all layers
 } spyi_texel_sizes;
@@ -38,7 +38,8 @@ static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *bo
     return sizes;
 }
 
-// Checks one dimension of a region: its first texel and its size, of which 0 becomes what is left.
+// Checks one dimension of a region: its first texel and its size; a size of 0 becomes the number of texels
+// that are left.
 static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
                              spyi_text *error) {
     if (at >= most || *size > most - at) {
@@ -56,7 +57,7 @@ static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint
     return false;
 }
 
-// Makes a box of the image from a region of the texture; NULL: all of level 0.
+// Makes a box of the image from a region of the texture; NULL means all of level 0.
 static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region *region, spyi_image_box *box,
                                   spyi_text *error) {
     const spyi_image_view_desc *part = &t->part;
@@ -89,13 +90,13 @@ static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// The box's levels and layers are those of the image. The use is of the whole subresources.
+// Returns the use of whole subresources by a copy. The box counts its levels and layers in the image.
 static spyi_use spyi_box_use(const spy_texture *t, const spyi_image_box *box, uint32_t how) {
     return spyi_texture_layer_use(t, box->level - t->part.first_level, box->first_layer - t->part.first_layer,
                                   box->layer_count, SPYI_USE_COPIED | how);
 }
 
-// Texels of multisampled textures and of those with stencil do not lie in other memory in one piece.
+// Texels of multisampled textures and of textures with stencil cannot be copied to other memory in one piece.
 static spy_status spyi_check_plain(const spy_texture *t, spyi_text *error) {
     const spy_format_info *f = spyi_format(t->part.format);
     if (t->image->desc.samples > 1) {
@@ -199,7 +200,7 @@ static spyi_image_box spyi_next_piece(uint32_t format, const spyi_image_box *who
         return piece;
     }
     piece.layer_count = 1;
-    if (slices >= 1) { // 3-D
+    if (slices >= 1) { // whole slices of a 3-D texture
         if (piece.depth > slices) piece.depth = (uint32_t)slices;
     } else {
         piece.depth = 1;
@@ -304,7 +305,7 @@ static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_textu
     return status;
 }
 
-// Work in an engine's command buffer has not been executed as long as the engine has not said so.
+// Work in an engine's command buffer counts as not executed until the engine reports it.
 static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
     const spyi_gpu_base *gpu = t->object.device->base;
     const spyi_resource *r = &t->image->texture.resource;
@@ -473,13 +474,14 @@ static spy_status spyi_record_image_copy(const spyi_texture_sink *sink, spy_text
     uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
     uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
     if (!spyi_image_copies_within(&work)) return sink->record(sink->object, &work.work, uses, 2, error);
-    uses[0].how |= SPYI_USE_READS; // one layout for both ends; their layers meet, so they are one range
+    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that they
+                                   // are one range
     if (uses[1].begin < uses[0].begin) uses[0].begin = uses[1].begin;
     if (uses[1].end > uses[0].end) uses[0].end = uses[1].end;
     return sink->record(sink->object, &work.work, uses, 1, error);
 }
 
-// A size of 0 in one region is that of the other one.
+// A size of 0 in one region becomes the size in the other region.
 static void spyi_share_size(uint32_t *a, uint32_t *b) {
     if (*a == 0) *a = *b;
     if (*b == 0) *b = *a;
@@ -597,7 +599,7 @@ SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_t
 
 // >>blits
 
-// All of one level, in the texture's own numbers.
+// Makes the region of all texels of one level, counted in the texture.
 static spyi_image_box spyi_level_box(const spy_texture *t, uint32_t level) {
     const spyi_image_desc *d = &t->image->desc;
     spyi_image_box box;
@@ -632,8 +634,8 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
-// Refuses a texture whose format the device cannot read, or write, in blits. `support`: what the blit needs of it.
-// `name`: the parameter.
+// Refuses a texture whose format the device cannot read, or write, in blits. `support` is the support that the
+// blit needs, `name` the parameter's name.
 static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
                                           spyi_text *error) {
     spy_device *device = t->object.device;

@@ -43,7 +43,8 @@ SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_tex
     if (!base) {
         size_t length = strcspn(name, "<[");
         const char *begin = name, *end = name + length;
-        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false; // an array
+        // the name of an array
+        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false;
         for (const char *c = name; c < end; c++)
             if (*c == '.' || *c == ':') begin = c + 1;
         snprintf(own, sizeof own, "%.*s", (int)(end - begin), begin);
@@ -94,7 +95,7 @@ SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_t
                   spyi_spell(texel));
 }
 
-// SPIR-V 1.6, "Image Format".
+// SPIR-V's numbers of formats. Source: SPIR-V 1.6, "Image Format".
 static const struct {
     uint8_t format, spirv;
     const char *name;

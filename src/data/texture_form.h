@@ -8,19 +8,20 @@
 
 typedef struct spyi_texture_form {
     uint8_t kind; // spyi_parameter_kind: SPYI_PARAMETER_TEXTURE and the kinds after it
-    uint8_t type; // spy_texture_type, not DEFAULT; of a sampler: 0
+    uint8_t type; // spy_texture_type, not DEFAULT; 0 for a sampler
     bool array, multisampled;
-    bool comparison; // SamplerComparisonState
-    bool write_only; // WTexture2D<T>
+    bool comparison; // the type is SamplerComparisonState
+    bool write_only; // the type is WTexture2D<T> or a similar one
 } spyi_texture_form;
 
-// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base`: the name
+// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base` is the name
 // without namespace and arguments, or NULL to take it from `name`.
 SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out);
-// Returns the type of the texels; NULL: shaders cannot have such a texture, or the type is not concrete.
+// Returns the type of the texels; NULL means that shaders cannot have such a texture, or the type is not
+// concrete.
 SPYI_FN const spyi_type *spyi_texture_form_texel(spyi_types *types, const char *name);
-// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL: they have
-// no name for it.
+// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL means that
+// they have no name for it.
 SPYI_FN const char *spyi_format_layout(uint32_t format, uint32_t *spirv);
 // Writes the type's name with these texels, as Slang code spells it: "Texture2DArray<float4>".
 SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_type *texel, spyi_text *out);

@@ -5,7 +5,7 @@
 #include "data/tensor.h"
 #include "data/texture.h"
 
-// Returns the sizes of a level: the texture's shape with what halves from level to level.
+// Returns the shape of a level: width, height and depth are halved for each level, layers are not.
 static spy_shape spyi_texture_level_shape(const spy_texture *t, uint32_t level) {
     spy_shape shape = t->shape;
     bool layers = t->part.array || t->part.type == SPY_TEXTURE_TYPE_CUBE;

@@ -67,8 +67,8 @@ static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int6
     }
 }
 
-// Returns the cost of copying the box in the cheaper way, in bytes. *split: in pieces, one for each item of
-// dimension `dim`.
+// Returns the cost of copying the box in the cheaper way, in bytes. Sets *split when it is cheaper to copy in
+// pieces, one for each item of dimension `dim`.
 static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
     int64_t low, high;
     bool ignored;

@@ -384,7 +384,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
-    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) { // in a struct it is 8 bytes
+    // a pointer or handle in a struct takes 8 bytes
+    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) {
         t.scalar = SPY_DTYPE_UINT64;
         t.host_size = t.host_align = t.device_size = t.device_align = 8;
         // In SPIR-V a handle is a uint2.

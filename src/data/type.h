@@ -29,8 +29,8 @@ struct spyi_type {
     uint32_t id; // unique in the table, from 1
     // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
     const char *name;
-    const char *display; // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;    // of scalars, vectors and matrices
+    const char *display; // name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;    // the scalar type of scalars, vectors and matrices
     uint32_t rows;       // matrix: rows; else 1
     uint32_t columns;    // vector: components; matrix: columns; else 1
     // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
@@ -48,7 +48,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of the table's target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // rules of the table's target
 
 // The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
 // a lock).
@@ -62,8 +62,8 @@ SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *ele
 // name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// Returns the table's struct with that name, these fields and this layout; NULL: there is none yet. *other:
-// whether the table has a different struct of that name.
+// Returns the table's struct with that name, these fields and this layout; NULL if there is none yet. *other
+// tells whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
                                                bool *other);
@@ -82,7 +82,7 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+// Like spyi_type_opaque(), of a struct with the attribute [FromTensor].
 SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
                                          uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
@@ -106,7 +106,8 @@ SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *na
                                                uint32_t count);
 // T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
 SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // an array of buffers only, with or without a
+                                                              // size
 // An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
 // ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
@@ -117,8 +118,8 @@ SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 // The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
-// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL: the name is not that of a built-in
-// type.
+// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL means that the name is not that of a
+// built-in type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
 // Bytes from one array element to the next on the device.

@@ -16,7 +16,7 @@ typedef struct spyi_type_parts {
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// Returns the built-in type of that name, else `given` if that is its name; NULL: neither.
+// Returns the built-in type of that name, else `given` if that is its name, or NULL if neither fits.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
 #endif // SPYI_TYPE_NAME_H

@@ -26,7 +26,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // no element offset beyond this is inside
+    int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     // No stride may be longer, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;
@@ -163,7 +163,7 @@ spy_index spy_index_new(void) {
     return item;
 }
 
-// Returns how many indices Python's slice(start, stop, step) selects of n; *first: the first of them.
+// Returns how many indices Python's slice(start, stop, step) selects of n; *first becomes the first of them.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
     int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
@@ -183,8 +183,8 @@ static bool spyi_index_is_at(const spy_index *item) {
     return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
 }
 
-// Checks the items against the tensor: their number, indices and steps, and the view's rank. false: the error
-// has been reported.
+// Checks the items against the tensor: their number, indices and steps, and the view's rank. false means that
+// the error has been reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     const spy_shape *shape = &tensor->shape;

@@ -1,4 +1,5 @@
-// Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+// Creation and release of devices: creates the parts of a device in the order of the stages, and frees them
+// in the opposite order.
 #include "backend/null/null.h"
 #include "base/store.h"
 #include "call/prepare.h"
@@ -53,7 +54,7 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->lists) spyi_list_free(device->lists);
     spyi_rasters_free_all(device);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
-    spyi_textures_free_all(device); // before their gradients
+    spyi_textures_free_all(device); // textures are freed before the tensors that are their gradients
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
@@ -264,7 +265,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_lists_attach(device);
 }
 
-// Makes the members that other rooms need, once the device has its GPU.
+// Makes the members of other stages, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
@@ -297,7 +298,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // its log reports until the device exists
+    spyi_context setup; // reports through its log until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);

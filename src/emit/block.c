@@ -107,7 +107,7 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
         if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
         spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        if (leaf->field_size) // of a texture that is run over: its steps
+        if (leaf->field_size) // for a texture that the call runs over: its steps
             spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
                            leaf->field_size / 4);
         spyi_text_free(&type);

@@ -84,7 +84,7 @@ static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
         if (*c == '.' || *c == '[' || *c == ']') *c = '_';
 }
 
-// Makes a DifferentialPair from its two parts. `top`: the pair is also declared.
+// Makes a DifferentialPair from its two parts. With `top` the pair is also declared.
 static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
                                spyi_text *out) {
     spyi_text parts = { NULL, 0, 0 };
@@ -279,7 +279,7 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-// Writes call `c`. `ends`: it is the last statement, so its result can be returned at once.
+// Writes call `c`. With `ends` it is the last statement, so that its result can be returned at once.
 static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
                               spyi_text *out) {
     const spyi_leaf *returned = spyi_returned_leaf(s->bound);

@@ -34,17 +34,20 @@ typedef enum spyi_walk_kind {
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;    // collapsed dimensions; 0: the call has one element
+    uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t unroll;  // elements a thread takes, a group's size apart: 1; in flat variants of large calls 2, 4
-    uint8_t bindings; // memory is reached through structured buffers; 0: through pointers
+    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
+                     // calls
+    uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
+                      // pointers
     uint8_t index64;  // offsets need more than 32 bits
     uint8_t folded;   // the groups exceed one dimension of a dispatch, and are folded into two
     uint8_t walk_count;
     uint8_t grouped;   // threads are ordered by call groups; dimensions are not collapsed
-    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0: no sums
-    uint8_t inner;     // team: its threads are neighbours; 0: neighbouring threads belong to different teams
+    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0 means no sums
+    uint8_t inner;     // team: its threads are neighbours; 0 means that neighbouring threads belong to
+                       // different teams
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
@@ -118,14 +121,14 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
-// Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
-// alone.
+// Returns the largest number of groups in y, in z, and in one row of folded groups. Some devices take more
+// groups in x alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of the call group that the options give, along each dimension of the call; false: they give
-// none, and all are 1.
+// Writes the elements of the call group that the options give, along each dimension of the call. Returns false when
+// the options give none; all are 1 then.
 SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
-// The same with the tiles of calls whose options give no group: the order of their threads, of which functions that ask
-// for the call group know nothing.
+// Does the same, but gives the tiles of calls over textures whose options give no group. Tiles order the threads only;
+// functions that ask for the call group do not see them.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.

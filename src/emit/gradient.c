@@ -71,7 +71,7 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
         if (arguments->size) spyi_text_add(arguments, ", ");
         spyi_emit_argument(s, i, arguments);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) // their loads are under way together
+    for (uint32_t i = 0; i < b->leaf_count; i++) // the loads come first, so that they are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
             spyi_make_variable(s, i, "g_", true, "    ");

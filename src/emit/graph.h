@@ -34,8 +34,8 @@ typedef struct spyi_single_call {
     spyi_operand *operands;
 } spyi_single_call;
 
-// Makes the graph of the call that `bound` was bound for; false: out of memory. Call spyi_single_call_free()
-// in any case.
+// Makes the graph of the call that `bound` was bound for; false when out of memory. Call
+// spyi_single_call_free() in any case.
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single);
 SPYI_FN void spyi_single_call_free(spyi_single_call *single);
 

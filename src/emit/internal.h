@@ -1,4 +1,4 @@
-// What the files of this room share: the state of one emission, and the functions that write parts of the
+// What the files of src/emit share: the state of one emission, and the functions that write parts of the
 // kernel's text.
 #ifndef SPYI_EMIT_INTERNAL_H
 #define SPYI_EMIT_INTERNAL_H
@@ -52,8 +52,8 @@ typedef struct spyi_prologue {
     // Writes the number of the current element in the call, as an expression of type int.
     void (*number)(const spyi_emit_state *s, spyi_text *out);
     // Writes the current element's index in the memory of a leaf, counted from the leaf's base. Writes
-    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`.
-    // `store`: the element is written there, so the index must not be another element's.
+    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`. With
+    // `store` the element is written there, so that the index must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
 } spyi_prologue;
 
@@ -79,7 +79,7 @@ struct spyi_emit_state {
     spyi_text holders; // text: globals (ConstantBuffers)
     spyi_text body;
     char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
-    char **lvalues; // by leaf: its variable for the current element; NULL: none so far
+    char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field, bytes
@@ -140,14 +140,15 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
 // spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// Writes the leaf's value for the current element as an expression; false: the leaf needs a variable.
+// Writes the leaf's value for the current element as an expression; false means that the leaf needs a
+// variable.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Writes the leaf's value for the current element: the expression, or the name of a variable that is declared
 // and loaded here.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 // Gives the leaf's variable for the current element its name, "a_x_1". Loads and stores use that name.
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
-// Names the leaf's variable and writes its declaration. `loads`: also its load.
+// Names the leaf's variable and writes its declaration. With `loads` it also writes its load.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
@@ -175,8 +176,8 @@ SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
 SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
-// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
-// the offsets of summed leaves; false: of the others.
+// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed` is for teams:
+// true writes the offsets of summed leaves, false those of the other leaves.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // loads hoisted leaves and vectors
@@ -190,7 +191,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
 // Returns whether the element function hands the leaf back. Other outputs are variables inside the function.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
-// Returns the leaf that the element function returns; NULL: it returns nothing, and its outputs are
+// Returns the leaf that the element function returns; NULL means that it returns nothing, and its outputs are
 // parameters.
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
 // Returns whether the leaf is a parameter of the element function.

@@ -1,4 +1,4 @@
-// Puts a kernel's text together from the parts that the other files of this room write: imports, parameter
+// Puts a kernel's text together from the parts that the other files of src/emit write: imports, parameter
 // block, element function, entry point with the prologue's statements. User code is imported, never pasted.
 // docs/measurements.md has the forms of kernels that were tried, and how fast they are.
 #include "emit/internal.h"

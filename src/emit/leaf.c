@@ -228,7 +228,7 @@ SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *pref
     spyi_text_free(&name);
 }
 
-// Names and declares the leaf's variable. `loads`: also loads its value.
+// Names and declares the leaf's variable. With `loads` it also loads the leaf's value.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
                                 const char *indent) {
     spyi_name_variable(s, i, prefix);

@@ -22,7 +22,7 @@ static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
                 error,
                 "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_vcast()",
                 s->count);
-        else continue; // what it takes is unknown, which another message says
+        else continue; // the parameter's type is unknown, which another message reports
         return false;
     }
     for (uint32_t i = 0; i < g->output_count; i++) {
@@ -85,7 +85,7 @@ static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_te
     for (uint32_t i = 0; i < g->module_count; i++)
         for (size_t l = 0; l < g->modules[i]->link_count; l++)
             (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
-    // Other texts have other names, since a session knows modules by name.
+    // Each text has a module name of its own, because a session identifies modules by name.
     spyi_text_add(&module_name, "%s_%08x", name,
                   (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
     desc.name = spyi_text_str(&module_name);
@@ -138,7 +138,8 @@ static void spyi_graph_drop_derivatives(spy_fusion *g) {
     free(needed);
 }
 
-// Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
+// Makes the module of a complete graph. NULL, and then `error` has the reason, or it is empty and has been
+// reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
     spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);
@@ -155,8 +156,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
     spyi_graph_name(g, &name);
     spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
     *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
-    // A function that a graph calls may have no derivative. The graph then has none either, and a backward
-    // call says what Slang says now.
+    // A function that a graph calls may have no derivative. The graph then has no derivative either, and a
+    // backward call reports the message that Slang gives here.
     if (*status == SPY_ERROR_COMPILE && differentiable) {
         refused = *error;
         memset(error, 0, sizeof *error);
@@ -204,7 +205,7 @@ spy_function *spy_fuse_end(spy_fusion *fusion) {
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     spy_function *function = NULL;
     uint32_t failed = spyi_failed_allocations();
-    // What a failed step reported is the graph's error.
+    // The error of a failed step is the error of the graph.
     bool good =
         !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
     if (good) function = spyi_graph_end(fusion, &status, &error);

@@ -1,4 +1,4 @@
-// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+// A graph of calls while it is recorded: its steps, and the functions of src/fuse that work on them.
 #ifndef SPYI_FUSION_H
 #define SPYI_FUSION_H
 
@@ -8,9 +8,9 @@
 
 typedef enum spyi_step_kind {
     SPYI_STEP_INPUT,    // a parameter of the fused function
-    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CONSTANT, // a number, which the text repeats wherever it is used
     SPYI_STEP_CALL,     // a Slang function
-    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_OUT,      // the value that the call `operands[0]` left in its out parameter `name`
     SPYI_STEP_MAKE,     // Type(...)
     SPYI_STEP_FIELDS,   // a struct, field by field
     SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
@@ -23,7 +23,7 @@ typedef struct spyi_step_param {
     char *name;
     const spyi_type *type;
     bool in, out, has_default;
-    int32_t operand; // number of the operand that feeds it; -1: none
+    int32_t operand; // number of the operand that feeds it; -1 if there is none
 } spyi_step_param;
 
 // How an operator is written, and which types it takes and gives.
@@ -44,10 +44,10 @@ typedef enum spyi_operator_form {
 typedef struct spyi_fused_step {
     uint8_t kind;          // spyi_step_kind
     uint8_t form;          // OPERATOR: spyi_operator_form
-    const spyi_type *type; // NULL: not known yet
-    char *name;            // of an input, member, operator or type; what `kind` says
+    const spyi_type *type; // NULL if not known yet
+    char *name;            // name of the input, member, operator or type, by `kind`
     uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL: none has one
+    char **names;          // names of the operands; NULL means that no operand has a name
     uint32_t count;        // operands
     // CALL
     spy_function *function;
@@ -59,7 +59,7 @@ typedef struct spyi_fused_step {
     bool no_diff; // its derivative is not taken
     // CONSTANT
     spy_dtype dtype;
-    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    bool typed; // the number has a type; otherwise it takes the type of the other operand
     union {
         double f;
         int64_t i;
@@ -90,12 +90,12 @@ struct spy_fusion {
 };
 
 // >>types.c
-// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// Finds all types of steps that follow from the types known so far. Returns false when a step is impossible,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
-// Adds the module to those that the graph names and retains it; false: out of memory.
+// Adds the module to those that the graph names and retains it; false when out of memory.
 SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
-// Finds a type by its name in the modules of the graph; NULL: there is none.
+// Finds a type by its name in the modules of the graph; NULL if there is none.
 SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
 // Writes how messages name a step: "input 'x'", "the result of tone_map".
@@ -103,10 +103,10 @@ SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
 SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
 
 // >>write.c
-// Writes the module's text. `differentiable`: the function is marked so.
+// Writes the module's text. With `differentiable` the function is marked [Differentiable].
 SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
 
-// Gives a struct by fields its type; false: the fields are not those of the type.
+// Gives a struct by fields its type; false means that the fields are not those of the type.
 SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
 
 // >>reduce.c

@@ -101,7 +101,7 @@ void spy_fuse_cancel(spy_fusion *fusion) {
 
 // >>errors
 
-// Reports an error of the graph, which is of no use afterwards.
+// Reports an error of the graph. The graph cannot be used afterwards.
 static void spyi_fusion_fail(spy_fusion *g, const char *function, spy_status status, const char *words) {
     g->failed = true;
     spyi_fail(&g->object.device->ctx, status, "%s: '%s': %s", function, g->name, words);
@@ -162,7 +162,7 @@ static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step
     if (!s) return false;
     s->dtype = arg->dtype;
     s->value.u = arg->value.u;
-    // What C gives for "a number" takes the type of what is beside it.
+    // A number given from C without a type takes the type of the other operand.
     s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 &&
                arg->dtype != SPY_DTYPE_FLOAT64 && arg->dtype != SPY_DTYPE_BOOL;
     if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
@@ -203,7 +203,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     return true;
 }
 
-// Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
+// Makes a struct of its fields. `type` is its name; NULL means the type of the parameter that takes it.
 static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step,
                              spyi_text *error) {
     uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);

@@ -15,12 +15,12 @@ typedef struct spyi_reducing {
     spy_function *function;
     const spyi_fused *fused;
     const char *public_name;
-    const spy_call_options *options; // NULL: none
+    const spy_call_options *options; // NULL if there is none
     spy_arg *items;                  // the inputs, then what the library adds
-    size_t count;                    // of the inputs
-    const spy_arg *result;           // the argument "_result"; NULL: none
+    size_t count;                    // number of inputs
+    const spy_arg *result;           // the argument "_result"; NULL if there is none
     spy_dims kept;                   // dimensions of the call that the result has
-    spy_shape shape;                 // of the result
+    spy_shape shape;                 // shape of the result
     double elements;                 // that make up one value of the result
     bool timed;
     uint64_t *gpu_time_ns;

@@ -123,7 +123,8 @@ static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     return unsigned_a ? a : b;
 }
 
-// Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
+// Returns the type of one component-wise operation on numbers of these types; NULL means that the sizes
+// differ.
 static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b,
                                     spy_dtype scalar) {
     const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;

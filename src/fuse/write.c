@@ -7,12 +7,12 @@
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;  // of the fused function
+    const char *name;  // name of the fused function
     uint32_t *uses;    // how often each step is an operand or output
-    uint32_t *numbers; // of the variables of steps, from 1 in the order of lines
+    uint32_t *numbers; // numbers of the steps' variables, from 1 in the order of lines
     bool differentiable;
     spyi_text steps;    // functions of one step each, which carry a policy for backward calls
-    const char *prefix; // of variables
+    const char *prefix; // prefix of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
 } spyi_writing;
@@ -285,7 +285,7 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
     }
     for (uint32_t p = 0; p < s->param_count; p++) {
         const spyi_step_param *q = &s->params[p];
-        if (q->operand < 0 && !q->out) break; // the others keep their defaults
+        if (q->operand < 0 && !q->out) break; // the parameters from here on keep their defaults
         if (method && p == 0) {
             if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
             else spyi_write_value(w, s->operands[q->operand], q->type, &call);
@@ -347,7 +347,8 @@ static bool spyi_is_variable(const char *name, const char *prefix) {
     return strncmp(name, prefix, n) == 0 && name[n] >= '0' && name[n] <= '9';
 }
 
-// Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
+// Writes the parameters: inputs, then outputs. `prefix` stands before the names, With `types` their types are
+// written too.
 static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff,
                                   bool outputs, spyi_text *out) {
     const char *comma = "";

@@ -40,7 +40,7 @@ static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts
     spyi_free_parts(&pointer);
 }
 
-// As spyi_kind_own_field(), in the type that the buffer is passed as.
+// Like spyi_kind_own_field(), in the type that the buffer is passed as.
 static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
 }

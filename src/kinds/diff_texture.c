@@ -1,5 +1,6 @@
-// Textures for DiffTexture2D<T> and its sisters (slang/slangpy_texture.slang), through which derivatives go: the
-// texture as a binding, and beside it, in the parameter block, its sizes and where its gradients lie.
+// Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
+// derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
+// gradients lie.
 #include "data/device.h"
 #include "data/texture.h"
 #include "data/texture_form.h"

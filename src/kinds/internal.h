@@ -1,4 +1,4 @@
-// Functions that several files of this room use.
+// Functions that several files of src/kinds use.
 #ifndef SPYI_KINDS_INTERNAL_H
 #define SPYI_KINDS_INTERNAL_H
 
@@ -12,7 +12,7 @@
 // array of numbers, 0 when it takes none.
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
 // Writes a value of `type` made from `array`, the expression of an array of `scalar` with one number for each
-// component of `type`. `reverse`: a vector gets the numbers in reverse order.
+// component of `type`. With `reverse` a vector gets the numbers in reverse order.
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
                                spyi_text *out);
 // Formats an array expression such as "spyi_call_id<2>(element, shape)" and writes it converted to

@@ -1,5 +1,5 @@
 // The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and
-// list use `run` at each call. Each kind is a file of this room. The build table needs the compiler's types,
+// list use `run` at each call. Each kind is a file of src/kinds. The build table needs the compiler's types,
 // the run table only their layouts.
 #ifndef SPYI_KIND_H
 #define SPYI_KIND_H
@@ -24,7 +24,7 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // a resource that is no memory, for which kind->run->resource is set
     SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
     SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
     SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
@@ -64,7 +64,7 @@ typedef struct spyi_fitting {
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
-    const char *binding; // its binding, if it has one: "b_x"
+    const char *binding; // name of its binding, such as "b_x", if it has one
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
@@ -78,24 +78,25 @@ typedef struct spyi_kind_build {
     // Returns whether the value fits leaf->type, and fills the leaf. The dimensions that it does not consume
     // are run over.
     bool (*bind)(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf);
-    // Completes the leaf when the call's rank is known. NULL: the leaf does not depend on the rank.
+    // Completes the leaf when the call's rank is known. NULL means that the leaf does not depend on the rank.
     void (*settle)(const spyi_value *value, uint32_t rank, spyi_leaf *leaf);
     // Writes the Slang type of the leaf's field in the parameter block.
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
-    // Writes the value for one element as an expression of leaf->type. NULL: emit loads it from memory.
+    // Writes the value for one element as an expression of leaf->type. NULL means that emit loads it from
+    // memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
     // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
     // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
     // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
     // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
-    // interface: "RWTensor<float, 2>". NULL: the parameter's own type is used.
+    // interface: "RWTensor<float, 2>". NULL means that the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
-    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this
-    // one.
+    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL means
+    // this kind.
     const spyi_value_kind *(*choose)(const spyi_type *type);
     // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
-    // element. NULL: outputs lie in memory.
+    // element. NULL means that outputs lie in memory.
     void (*store)(const spyi_leaf *leaf, const spyi_place_text *at, const char *value, spyi_text *out);
 } spyi_kind_build;
 
@@ -111,10 +112,11 @@ typedef struct spyi_made {
 typedef struct spyi_kind_memory {
     // Makes the memory and uploads the argument's value if it is an input.
     spy_status (*make)(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made, spyi_text *error);
-    // Copies an output to host memory after the call. NULL: the output stays on the device.
+    // Copies an output to host memory after the call. NULL means that the output stays on the device.
     spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
                          spyi_text *error);
-    // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
+    // Returns the host memory that receives an output, and its bytes in *size. NULL means the same as for
+    // `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
@@ -123,7 +125,7 @@ typedef struct spyi_kind_memory {
 // The functions of a kind whose arguments are resources that are no memory: textures, samplers.
 typedef struct spyi_kind_resource {
     // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
-    // 0: none. They are checked before `describe`, which finds them in value->held.
+    // 0 if there is none. They are checked before `describe`, which finds them in value->held.
     uint32_t objects[2];
     // Fills the binding of the value. `pack` with a NULL field has accepted the value.
     bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
@@ -139,24 +141,25 @@ typedef struct spyi_kind_run {
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
     // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
-    // the data are wrong, with the reason in *problem. NULL: there is nothing to check.
+    // the data are wrong, with the reason in *problem. NULL if there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
     // field. Returns false when the value does not fit, with the reason in `error`.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
-    // Returns whether this value can replace that of a recorded call. NULL: it never can.
+    // Returns whether this value can replace that of a recorded call. NULL means that it never can.
     bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
-    // Writes what `match` accepts, for messages. NULL: messages say the kind's name.
+    // Writes what `match` accepts, for messages. NULL means that messages say the kind's name.
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
-    // does not add again. NULL: the field has no such gradient.
+    // does not add again. NULL means that the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: no addresses.
+    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL means that
+    // there are none.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
-    // holds their number. NULL: the kind has no such elements.
+    // holds their number. NULL means that the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory;     // NULL: calls make no memory for it
+    const spyi_kind_memory *memory;     // NULL means that calls make no memory for it
     const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
 } spyi_kind_run;
 

@@ -1,4 +1,4 @@
-// How other rooms find the kind of a value: by the parameter's type, by the value, or by the kind's name.
+// How other stages find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 #ifndef SPYI_KINDS_H
 #define SPYI_KINDS_H
 
@@ -6,13 +6,13 @@
 
 // parameter.c
 // Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
-// kind for such parameters, else the kind for such values. NULL: the value is given by its parts.
+// kind for such parameters, else the kind for such values. NULL means that the value is given by its parts.
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
 // Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
-// NULL: there is none.
+// NULL if there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL:
-// it is none of these.
+// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL
+// means that it is none of these.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
 // Returns the kind of an output that a backward call does not compute, because it needs only the output's
 // gradient.
@@ -22,7 +22,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, of a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
+// Returns the kind that a recipe means by this name, traits and field_op. NULL if there is none, or it is a
 // custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);

@@ -30,25 +30,29 @@ typedef struct spyi_leaf {
     uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
     uint32_t consumed;         // number of trailing dimensions, which are part of one value
-    // The sizes that the trailing dimensions must have; -1: any size.
+    // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
     uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
     // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
     bool reads, writes;
     bool untracked;        // the function may reach memory that the library cannot track
-    bool texels;           // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;            // it is bound to a parameter of the entry point
+    bool texels;           // the leaf is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;            // the leaf is bound to a parameter of the entry point
     uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
     const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
-    uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
+    uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
+                   // checked
     spyi_role role;
-    uint32_t value_leaf; // of a gradient: index of the leaf of its value
-    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
-    uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
-    bool exact;          // a texture with gradients: the kernel adds to its exact sums
-    bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
-    spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
+    uint32_t value_leaf; // for a gradient: index of its value's leaf
+    // Leaves of its gradients: the one that is read, and the one that is added to or written; 0 if there is none.
+    uint32_t grads[2];
+    // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
+    // have.
+    uint8_t whole_grads;
+    bool exact;                    // a texture with gradients: the kernel adds to its exact sums
+    bool paired;                   // whole tensors: spy_arg_diff_pair() gave the gradient
+    spy_call_mode mode;            // whole tensors with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
     const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
 } spyi_leaf;

@@ -1,5 +1,5 @@
-// Command lists: the object, and its submission, which repeats what was recorded without a look at arguments,
-// shapes or plans. list_record.c has what can be recorded.
+// Command lists: the object, and its submission, which repeats the recorded work without looking at
+// arguments, shapes or plans. list_record.c has the recording functions.
 #include "list/list.h"
 
 // >>the object
@@ -88,7 +88,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // of a spy_list_finish() that failed
+    spyi_free(ctx, list->scratch, list->scratch_size); // left by a spy_list_finish() that failed
     list->scratch_size = size + 64;                    // room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;

@@ -7,13 +7,13 @@
 
 // One operation: work with its uses and, for a call, the plan and the variant that fill its parameters.
 typedef struct spyi_list_op {
-    spyi_work *work; // the list's copy; NULL: a barrier before the next operation
+    spyi_work *work; // the list's copy; NULL means a barrier before the next operation
     const char *name;
     uint32_t first_use, use_count; // in `uses` of the list
     uint32_t depth;                // labels that are open after this operation
     bool untracked;                // as in spyi_take_uses()
     // The next members are for calls.
-    spyi_plan *plan; // one reference; NULL: not a call
+    spyi_plan *plan; // one reference; NULL means that the item is no call
     const spyi_variant *variant;
     size_t size;       // bytes of `work` with its parameters
     uint32_t dispatch; // index among the list's dispatches
@@ -51,7 +51,7 @@ struct spy_command_list {
     uint8_t *scratch;  // made by spy_list_finish(): room for the parameters of any dispatch
     size_t scratch_size;
     // The next members are for backends with graphs, from the second submission on.
-    spyi_graph *graph;    // NULL: the list has no graph
+    spyi_graph *graph;    // NULL means that the list has no graph
     spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;

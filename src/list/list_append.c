@@ -20,7 +20,7 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 
 #define SPYI_LIST_PAGE_BYTES 4096u
 
-// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL: out of memory.
+// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL when out of memory.
 static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
     spyi_list_page *page = list->pages;
     size_t at = page ? spyi_align(page->used, 16) : 0;

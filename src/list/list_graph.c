@@ -20,7 +20,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // and one for the timestamps
+    return 2 * list->use_count + 1; // two for each use, and one for the timestamps
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {

@@ -15,8 +15,9 @@ static bool spyi_set_packs(const spyi_pack *pack) {
     return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
 }
 
-// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL: the kernel
-// does not use it. Each variant of a call has its own leaves for shader parameters; they are found by path.
+// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL means that
+// the kernel does not use it. Each variant of a call has its own leaves for shader parameters; they are found
+// by path.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
     const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
@@ -70,8 +71,8 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
     return SPY_ERROR_NOT_FOUND;
 }
 
-// Returns the parameter's name for an argument without a name, by position; NULL: the function has fewer
-// parameters.
+// Returns the parameter's name for an argument without a name, by position; NULL means that the function has
+// fewer parameters.
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];

@@ -324,7 +324,7 @@ static spy_function *spyi_known_function(const spy_module *module, const char *n
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
-// thread. NULL: the error has been reported under `function`.
+// thread. NULL means that the error has been reported under `function`.
 static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
                                            const char *function) {
     spy_device *device = module->object.device;

@@ -9,15 +9,15 @@
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
-// What a module keeps that fusion has made (room fuse).
+// What a module that fusion has made keeps (src/fuse).
 typedef struct spyi_fused {
     spyi_text text;          // its Slang text
     spyi_text no_derivative; // why its function has no derivative; empty: it has one
     spyi_text summary;       // what was fused, for spy_explain_call()
     spy_fuse_reduction
-        reduction;         // of the function `whole`; the others are those that the library calls for it
+        reduction;         // reduction of the function `whole`; the library calls the other functions for it
     spy_dims dims;         // dimensions that the reduction removes; none: all of them
-    const spyi_type *type; // of the reduced value
+    const spyi_type *type; // type of the reduced value
     // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
     // their gradients. NULL without a reduction; `seeded` also without a derivative.
     spy_function *element, *total, *seeded;
@@ -29,7 +29,7 @@ struct spy_module {
     spyi_reflection *reflection; // NULL until a user asks for it
     bool strict_broadcasting, zero_missing;
     char *name;
-    spy_function *functions; // those found so far
+    spy_function *functions; // the functions found so far
     spy_module **link;       // the modules that its desc links, each retained
     size_t link_count;
     uint32_t generation; // number of reloads so far
@@ -38,7 +38,7 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh;  // the new code of the reload in progress
-    spyi_fused *fused; // NULL: the module is a user's
+    spyi_fused *fused; // NULL means that the module is a user's
     uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
@@ -47,10 +47,10 @@ struct spy_module {
 
 // What spy_declare() has set for one parameter.
 typedef struct spyi_declaration {
-    const char *name;  // NULL: by position
+    const char *name;  // NULL means that the argument is given by position
     uint32_t position; // among the arguments without a name
-    const char *type;  // as in spy_arg; NULL: none
-    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    const char *type;  // as in spy_arg; NULL if there is none
+    uint8_t map_count; // as spy_arg._map_count; 0 means no mapping
     int8_t map[SPY_MAX_RANK];
 } spyi_declaration;
 
@@ -63,12 +63,12 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    spyi_declared *declared;  // NULL: found by spy_find_function()
+    spyi_declared *declared;  // NULL if spy_find_function() found the function
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces;                                // it ends in a reduction, whose calls room fuse makes
+    bool reduces;                                // it ends in a reduction; src/fuse makes its calls
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -79,8 +79,8 @@ typedef struct spyi_dropped_unit {
     struct spyi_dropped_unit *next;
 } spyi_dropped_unit;
 
-// Functions to call when code changes; room `call` gives them to the device. They run within the device and
-// do not wait.
+// Functions to call when code changes; src/call gives them to the device. They run within the device and do
+// not wait.
 typedef struct spyi_code_listener {
     // The function's code is about to be freed or replaced.
     void (*forget)(spy_device *device, const spy_function *function);
@@ -112,18 +112,19 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 // Releases the unit now or later, without waiting.
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit);
-SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // now; NULL: an empty list
+// now; NULL means that the list is empty
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped);
 
 // >>module.c
 SPYI_FN void spyi_modules_attach(spy_device *device);
 SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
-// Returns the compiler of a new device; NULL: out of memory. `bounds_record`: the device address of the
+// Returns the compiler of a new device; NULL when out of memory. `bounds_record`: the device address of the
 // record in which kernels note bad indices, or 0.
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
 // Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
-// Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
+// Leaves the device meanwhile. Released by the caller; NULL, and then `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
 // Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
@@ -132,19 +133,19 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
                                     spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
-// Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
+// Returns a type by its name in the module; NULL if there is none. Leaves the device meanwhile, since it may
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
 
 // Returns the module's function with this name and these declarations (NULL: none), which it takes over when
-// it makes the function. NULL: the error has been reported under `function`.
+// it makes the function. NULL means that the error has been reported under `function`.
 SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
                                        const char *function);
 
 // >>declared.c
 // Returns what is declared for the argument of this name, or with none for that of this position among those
-// without a name; NULL: nothing.
+// without a name, or NULL if nothing is.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);

@@ -5,7 +5,8 @@
 struct spyi_reflection {
     spyi_declarations *declarations;
     uint32_t unit;          // serial of the unit that the declarations are of
-    spyi_reflection *older; // of units before a reload; kept, since users may still hold pointers into them
+    spyi_reflection *older; // reflection of units before a reload; kept, because users may still hold
+                            // pointers into them
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -17,8 +18,8 @@ void spyi_reflection_free(spyi_reflection *reflection) {
     }
 }
 
-// Returns the declarations of the module's current unit; NULL: the error has been reported. Called inside the
-// device.
+// Returns the declarations of the module's current unit; NULL means that the error has been reported. Called
+// inside the device.
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
@@ -137,8 +138,8 @@ const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) 
 
 // >>types by name
 
-// Finds a type by name and returns its description; NULL: the error has been reported. Called inside the
-// device.
+// Finds a type by name and returns its description; NULL means that the error has been reported. Called
+// inside the device.
 static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
                                               const spyi_type **type) {
     spyi_context *ctx = &module->object.device->ctx;

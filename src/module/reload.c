@@ -23,7 +23,7 @@ typedef struct spyi_reload_run { // state of one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // those in the new code
+    spyi_overloads overloads; // the overloads in the new code
     bool known;
 } spyi_reload_function;
 
@@ -38,7 +38,7 @@ struct spyi_reload_job {
     spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL: what it was made of
+    char *source; // the root's new text; NULL means the text that it was made of
     bool compiled;
     spy_status status;
     size_t failed; // index of the part that failed
@@ -50,7 +50,7 @@ struct spyi_reload_job {
     spyi_atomic finished;
 };
 
-// Adds a reference; false: another thread has just released the last one.
+// Adds a reference; false means that another thread has just released the last one.
 static bool spyi_reload_hold(spy_module *module) {
     spyi_atomic *references = &module->object.references;
     for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
@@ -202,8 +202,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false:
-// out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false
+// when out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -220,7 +220,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     return true;
 }
 
-// Returns a job for `root` and all modules that depend on it; NULL: out of memory.
+// Returns a job for `root` and all modules that depend on it; NULL when out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
     spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;

@@ -14,7 +14,7 @@ typedef struct spyi_input_binding {
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves; // all leaves that the call gives
-    // Bytes of all elements of the unsized array in each uniform buffer; 0: none.
+    // Bytes of all elements of the unsized array in each uniform buffer; 0 if there is none.
     uint32_t elements[SPYI_MOST_UNIFORMS];
     uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
     uint8_t *given;                      // one flag for each byte of bound_inputs->data
@@ -158,7 +158,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
-    bool zero = f->plan->function->module->zero_missing; // as the data is from the beginning
+    bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;

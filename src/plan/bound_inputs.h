@@ -21,7 +21,7 @@ typedef struct spyi_bound_inputs {
     uint32_t count;
     spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
     uint32_t pack_count;
-    uint32_t binding_count; // of the kernel; the bindings that emit made come first
+    uint32_t binding_count; // number of the kernel's bindings; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
     uint8_t *data; // bytes of the uniform buffers, as packed for the running call

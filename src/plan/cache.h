@@ -12,7 +12,7 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // of the call that is inside the device
+    spyi_values *values; // values of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
 };
 

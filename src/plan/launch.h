@@ -11,7 +11,7 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // of the tensor that the members below describe
+    uint64_t serial;       // serial number of the tensor that the members below describe
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
     uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
@@ -39,14 +39,15 @@ typedef struct spyi_pass {
 } spyi_pass;
 
 typedef struct spyi_launch {
-    spy_shape shape; // of the call
+    spy_shape shape; // shape of the call
     int64_t count;   // elements of the call
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    bool plain;                // of the plain variant of a pack, for all shapes (call/launch.h)
+    bool plain;                // for a pack's plain variant, which serves all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
-    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t groups[3];        // group counts of the dispatch, in which long rows are folded into two
+                               // dimensions
     uint32_t thread_groups[3]; // groups before folding
     uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;
@@ -63,12 +64,12 @@ typedef struct spyi_launch {
     uint64_t team_groups, sums_bytes;
     // Row-major strides of the call's elements along collapsed dimensions.
     int64_t element_strides[SPY_MAX_RANK];
-    spyi_storage *sums_storage; // of the running call
+    spyi_storage *sums_storage; // the running call's sums
     // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
-    spyi_graph *graph; // dispatches that calls repeat; NULL: none
-    // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
+    spyi_graph *graph; // dispatches that calls repeat; NULL if there is none
+    // How a call's arguments repeat the launch, in one block of memory; NULL if not learnt.
     struct spyi_again *again;
 } spyi_launch;
 

@@ -22,7 +22,7 @@ typedef struct spyi_program {
 typedef struct spyi_shared_kernel {
     uint32_t references; // variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // as spyi_variant.program
+    spyi_program *program; // same as spyi_variant.program
     spyi_inputs inputs;
     spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;
@@ -36,7 +36,7 @@ typedef struct spyi_memory_access {
     uint32_t number;
     bool whole;
     bool reads, writes;
-    // The kernel gets a texture or sampler, the value with this number; NULL: memory.
+    // The kernel gets a texture or sampler, the value with this number; NULL means that it gets memory.
     const spyi_kind_resource *resource;
 } spyi_memory_access;
 
@@ -49,8 +49,8 @@ struct spyi_variant {
     bool resources; // some accesses are of textures or samplers
     bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept, or kept in shared_kernel
-    // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
+    spyi_program *program; // NULL means that it is not kept, or that shared_kernel keeps it
+    // For kernels with unsized arrays; NULL means that the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
@@ -79,7 +79,7 @@ struct spyi_plan {
     spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
     // The most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
-    // The options of calls that repeat a launch; NULL: they have none.
+    // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
@@ -87,17 +87,19 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
-    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
-    // which walks memory of any strides (call/launch.h).
+    // For a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain
+    // variant, which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    // For a device that records a pack: hash of the key of a variant whose plain form is also to be made; 0
+    // if there is none.
     uint64_t plain_of;
     // For recipes.
-    uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
+    uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
     uint32_t value_count; // arguments
-    uint32_t sized_from; // byte of the key where the sizes begin that types were chosen by; 0: there are none
+    uint32_t sized_from;  // byte of the key where the sizes begin that types were chosen by; 0 if there are
+                          // none
 };
 
 // plan.c
@@ -161,7 +163,7 @@ SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // Finds or makes the variant for the key of plan->launch. *left is set when the device was left meanwhile:
-// then compute the launch anew and ask again. `stay`: compile without leaving the device. Returns
+// then compute the launch anew and ask again. With `stay` it compiles without leaving the device. Returns
 // SPY_ERROR_NOT_READY without a text when a reload has replaced the plan's code and the plan has no such
 // variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,

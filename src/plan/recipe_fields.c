@@ -161,7 +161,8 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
 
 SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
-    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the number of values, or 0 if
+                                                          // `sizes` is NULL
     spyi_signature_fields(r, &b->signature);
     spyi_stream_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;
@@ -309,7 +310,7 @@ static void spyi_recipe_bound_inputs(spyi_stream *r, spyi_bound_inputs *bound_in
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_stream_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // the same layout as spyi_bind_inputs() makes
+    if (!r->out) { // makes the same layout as spyi_bind_inputs()
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
         if (!bound_inputs->data) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");

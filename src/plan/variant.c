@@ -340,7 +340,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // of text, what it is compiled to is counted
+    if (status == SPY_OK && spyi_is_recording(device)) // text counts 0 here, because its compiled form is
+                                                       // counted
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
     if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
@@ -349,7 +350,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_desc desc;
         spyi_parameters parameters;
         spyi_text blob = { NULL, 0, 0 };
-        bool kernel = plan->bound.stage == 0; // of the stages of a draw a pipeline is made (call/raster.c)
+        bool kernel = plan->bound.stage == 0; // the stages of a draw get a pipeline instead (call/raster.c)
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;

@@ -103,7 +103,7 @@ typedef struct spyi_vk_capability {
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
-    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // needed for a fragment shader's SV_PrimitiveID
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -241,17 +241,18 @@ enum {
     SPYI_SPIRV_STORE = 62,
     SPYI_SPIRV_COPY_MEMORY = 63,
     SPYI_SPIRV_IMAGE_WRITE = 99,
-    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the loads before it write nothing
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the numbers before it are loads, which write nothing
     SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
     SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
     SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
     SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
-    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM: with the old decoration BufferBlock
+    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM is a buffer's with the old decoration BufferBlock
     SPYI_SPIRV_STORAGE_BUFFER = 12,
     SPYI_SPIRV_PHYSICAL = 5349
 };
 
-// Returns the type of a pointer that an instruction makes; 0: the instruction makes another id, or no pointer.
+// Returns the type of a pointer that an instruction makes; 0 means that the instruction makes another id, or
+// no pointer.
 static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     switch (words[0] & 0xffffu) {
     case 55:  // OpFunctionParameter
@@ -273,7 +274,7 @@ static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
     }
 }
 
-// Returns whether the pointer `id` points to a buffer, looking for its making and for its type.
+// Returns whether the pointer `id` points to a buffer, from the instruction that makes it and from its type.
 static bool spyi_vk_points_to_buffer(const uint32_t *words, size_t count, uint32_t id) {
     uint32_t type = 0;
     for (size_t i = 5; i < count && type == 0; i += words[i] >> 16)
@@ -301,7 +302,7 @@ static bool spyi_vk_writes_memory(const uint32_t *words, size_t count) {
     return false;
 }
 
-// Stages of draws may write to memory only with a feature of their own. `words` are well formed.
+// Refuses a stage of a draw that writes to memory without the feature for it. `words` must be well formed.
 static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderStageFlagBits stage,
                                        const uint32_t *words, size_t count, spyi_text *error) {
     const bool vertex = stage == VK_SHADER_STAGE_VERTEX_BIT;

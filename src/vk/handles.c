@@ -31,7 +31,7 @@ SPYI_FN bool spyi_vk_has_handles(const spyi_vk_adapter *adapter) {
     return true;
 }
 
-// Notes how many descriptors of each kind one set may have.
+// Stores how many descriptors of each kind one set may have.
 SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12, spyi_vk_adapter *adapter) {
     const uint32_t most[SPYI_HANDLE_KINDS] = { v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
                                                v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
@@ -43,7 +43,7 @@ SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12
                                                 v12->maxPerStageDescriptorUpdateAfterBindSampledImages / 2,
                                                 v12->maxPerStageDescriptorUpdateAfterBindStorageImages,
                                                 v12->maxPerStageDescriptorUpdateAfterBindStorageBuffers };
-    // Half of what a stage may have stays for the kernel's own bindings.
+    // Half of the descriptors that a stage may have stays for the kernel's own bindings.
     const uint32_t share = v12->maxPerStageUpdateAfterBindResources / 2 / SPYI_HANDLE_KINDS;
     for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++) {
         uint32_t count = spyi_vk_handle_counts[i];
@@ -130,7 +130,7 @@ static uint32_t spyi_vk_handle_kind(spyi_binding_kind kind) {
     }
 }
 
-// Returns the number of a free element; UINT32_MAX: all are taken.
+// Returns the number of a free element; UINT32_MAX means that all are taken.
 static uint32_t spyi_vk_take_handle(spyi_vk_gpu *gpu, uint32_t kind) {
     spyi_vk_handles *h = &gpu->handles;
     for (uint32_t i = 0; i < h->free_count[kind]; i++) {

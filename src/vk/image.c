@@ -1,7 +1,7 @@
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 #include "vk/internal.h"
 
-// By spy_format.
+// Vulkan's formats, by spy_format.
 static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
     VK_FORMAT_UNDEFINED,
     VK_FORMAT_R8_UINT,
@@ -169,7 +169,7 @@ static void spyi_vk_image_info(const spyi_image_desc *desc, VkImageCreateInfo *i
     info->imageType = desc->type == SPY_TEXTURE_TYPE_1D   ? VK_IMAGE_TYPE_1D
                       : desc->type == SPY_TEXTURE_TYPE_3D ? VK_IMAGE_TYPE_3D
                                                           : VK_IMAGE_TYPE_2D;
-    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // views of other formats
+    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // so that views may have other formats
     if (desc->type == SPY_TEXTURE_TYPE_CUBE) info->flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
     info->format = spyi_vk_format(desc->format);
     info->extent.width = desc->width;
@@ -217,7 +217,8 @@ static spy_status spyi_vk_check_image(const spyi_vk_gpu *gpu, const spyi_image_d
     return SPY_OK;
 }
 
-// Allocates memory for the image and binds it. *what gets the name of the function that failed.
+// Allocates memory for the image and binds it. On failure *what becomes the name of the Vulkan function that
+// failed.
 static VkResult spyi_vk_bind_image(spyi_vk_gpu *gpu, VkImage image, VkDeviceMemory *memory, size_t *size,
                                    const char **what) {
     const VkPhysicalDeviceMemoryProperties *types = &gpu->adapter.memory;
@@ -291,7 +292,8 @@ SPYI_FN void spyi_vk_destroy_image(spyi_gpu *base, spyi_image *image) {
 // >>views
 
 static VkImageViewType spyi_vk_view_type(const spyi_image_view_desc *d) {
-    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY; // faces are layers
+    // the faces of a cube are layers of a target
+    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY;
     switch (d->type) {
     case SPY_TEXTURE_TYPE_1D: return d->array ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
     case SPY_TEXTURE_TYPE_3D: return VK_IMAGE_VIEW_TYPE_3D;

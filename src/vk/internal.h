@@ -177,7 +177,7 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // the loader; NULL: the engine gave get_proc
+    void *library; // the loader; NULL means that the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // the library made the instance
@@ -207,7 +207,7 @@ typedef struct spyi_vk_adapter {
     uint32_t queue_family;
     uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
     uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0: no timestamps
+    uint32_t timestamp_bits;               // 0 means no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
@@ -249,7 +249,7 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0: none
+    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
     uint32_t recent_count;               // number of all kernels of the batch
@@ -275,15 +275,16 @@ typedef struct spyi_vk_semaphores {
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
-    bool images;     // textures and samplers
-    VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
+    bool images;     // the bindings are textures or samplers
+    VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
+                     // not typed
 } spyi_vk_run;
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
     VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
-    uint32_t handles;   // 1: set SPYI_HANDLE_SET is the table of handles; else 0
+    uint32_t handles;   // 1 if set SPYI_HANDLE_SET is the table of handles, otherwise 0
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
@@ -302,7 +303,7 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     VkPipelineBindPoint bind_point;
-    VkShaderStageFlags stages; // of the layout's inputs
+    VkShaderStageFlags stages; // stages that use the layout's inputs
     uint32_t push_size;        // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
@@ -320,8 +321,8 @@ typedef struct spyi_vk_raster {
 
 // What a pass draws into, and the pass that is open.
 typedef struct spyi_vk_pass {
-    // The command buffer; NULL: no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that all other
-    // work takes the way through spyi_vk_begin(), which ends the pass.
+    // The command buffer; NULL means that no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that
+    // all other work takes the way through spyi_vk_begin(), which ends the pass.
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
@@ -366,8 +367,9 @@ typedef struct spyi_vk_gpu {
     // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
     // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
     // never gets a recording's number.
-    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun, or a pass is open
-    spyi_vk_pass pass;        // of draws
+    VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
+                              // is open
+    spyi_vk_pass pass;        // the open pass of draws
     bool draws;               // something was drawn: barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
     uint64_t written[SPYI_VK_WRITTEN];
@@ -380,14 +382,15 @@ typedef struct spyi_vk_gpu {
     uint32_t work;          // operations in the open batch
     size_t work_bytes;      // bytes that the open batch uses in pages
     uint64_t next_poll_ns;  // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;   // slot of the open batch; NULL: it has not begun
+    spyi_vk_batch *batch;   // slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // Recordings into an engine's command buffers.
-    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL: none is open
+    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL means that none is
+                              // open
     bool external_used;       // work with the number base.open was recorded into `external`
     spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
@@ -398,7 +401,7 @@ typedef struct spyi_vk_gpu {
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
-    spyi_mutex share_lock;                              // of the queue, from spy_vk_share_device() on
+    spyi_mutex share_lock;                              // guards the queue, from spy_vk_share_device() on
     bool shares;                                        // share_lock is in use
     const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
 
@@ -407,13 +410,14 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0 if there is
+                            // none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
     uint64_t lane_number;   // number of the last submission to the lane
 
     VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // number of the batch of the last time_end; 0: none
+    uint64_t time_number;            // number of the batch of the last time_end; 0 if there is none
     bool timing;                     // between time_begin and time_end
     VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
     uint32_t label_depth;            // number of open labels
@@ -422,7 +426,7 @@ typedef struct spyi_vk_gpu {
     uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
     size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
-    spyi_mutex layout_lock; // of layouts and render passes
+    spyi_mutex layout_lock; // guards the layouts and render passes
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
     spyi_vk_framebuffer *framebuffers;
@@ -494,7 +498,7 @@ SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
-// Returns the format of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+// Returns the format of a typed buffer's elements, or VK_FORMAT_UNDEFINED if there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                 spyi_text *error);
@@ -550,11 +554,11 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-// Must be called after each recorded operation; submits the batch when it is full. `urgent`: its result may
-// be waited for, so an idle queue gets the batch at once.
+// Must be called after each recorded operation; submits the batch when it is full. With `urgent` somebody may
+// wait for the result, so that an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
-// reading of indirect group counts.
+// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` they are
+// also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
 // Records what must come before work: the barrier and the transitions of images.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
@@ -588,7 +592,7 @@ SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool store
 SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                           spyi_text *error);
 SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED: Vulkan has none
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED if Vulkan has no such format
 // Returns the layout of an image's part in this use; `format` is a spy_format.
 SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
 SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);
@@ -619,8 +623,8 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which igno
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// Returns the last batch with a number up to `number`, to which the timeline counts. 0: there is none, or it
-// has finished.
+// Returns the last batch with a number up to `number`, to which the timeline counts. 0 if there is none, or
+// it has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,

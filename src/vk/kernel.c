@@ -95,8 +95,8 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     sets[0] = layout->set;
     sets[1] = gpu->handles.layout;
     SPYI_VK_ZERO(range);
-    // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
-    // range that it touches, so that ranges for single stages would need a push for each.
+    // There is one range for all stages, even if each stage reads its own part: vkCmdPushConstants must name all
+    // stages of every range that it touches, so that ranges for single stages would need a push for each.
     range.stageFlags = shape->stages;
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
@@ -115,7 +115,7 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Finds or makes the layout for a shape. Layouts live as long as the device: there are few.
+// Finds or makes the layout for a shape. Layouts live as long as the device, because there are few.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
@@ -221,7 +221,7 @@ SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t 
     return gpu->vk.vkCreateShaderModule(gpu->device, &info, NULL, module);
 }
 
-// *what gets the name of the function that failed.
+// Makes the pipeline. On failure *what becomes the name of the Vulkan function that failed.
 static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
                                       const char **what) {
     VkComputePipelineCreateInfo info;

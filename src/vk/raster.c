@@ -163,11 +163,11 @@ static VkBlendFactor spyi_vk_blend_factor(uint32_t factor, bool from) {
     return factors[factor];
 }
 
-static VkBlendOp spyi_vk_blend_op(uint32_t op) { // the same order from ADD on
+static VkBlendOp spyi_vk_blend_op(uint32_t op) { // both enums have the same order from ADD on
     return op == SPY_BLEND_OP_DEFAULT ? VK_BLEND_OP_ADD : (VkBlendOp)(op - SPY_BLEND_OP_ADD);
 }
 
-static VkCompareOp spyi_vk_compare(uint32_t compare) { // the same order from NEVER on
+static VkCompareOp spyi_vk_compare(uint32_t compare) { // both enums have the same order from NEVER on
     return compare == SPY_COMPARE_NONE ? VK_COMPARE_OP_ALWAYS : (VkCompareOp)(compare - SPY_COMPARE_NEVER);
 }
 
@@ -221,7 +221,8 @@ static void spyi_vk_set_input(const spyi_raster_state *s, spyi_vk_raster_parts *
     p->input.vertexAttributeDescriptionCount = s->attribute_count;
     p->input.pVertexAttributeDescriptions = p->attributes;
     p->assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
-    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // the same order from POINT_LIST on
+    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // both enums have the same order from
+                                                               // POINT_LIST on
                                ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
                                : (VkPrimitiveTopology)(s->topology - SPY_TOPOLOGY_POINT_LIST);
 }
@@ -233,7 +234,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     r->sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
     r->depthClampEnable = s->depth_clamped;
     r->polygonMode = s->wireframe ? VK_POLYGON_MODE_LINE : VK_POLYGON_MODE_FILL;
-    r->cullMode = (VkCullModeFlags)s->cull; // the same values
+    r->cullMode = (VkCullModeFlags)s->cull; // both enums have the same values
     r->frontFace = s->clockwise_is_front ? VK_FRONT_FACE_CLOCKWISE : VK_FRONT_FACE_COUNTER_CLOCKWISE;
     r->depthBiasConstantFactor = s->depth_bias;
     r->depthBiasSlopeFactor = s->depth_bias_slope;
@@ -245,7 +246,7 @@ static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster
     p->multisample.rasterizationSamples = (VkSampleCountFlagBits)s->samples;
     p->multisample.alphaToCoverageEnable = s->alpha_to_coverage;
     p->sample_mask[0] = s->sample_mask;
-    p->sample_mask[1] = ~(VkSampleMask)0; // for 64 samples
+    p->sample_mask[1] = ~(VkSampleMask)0; // the second word, for up to 64 samples
     p->multisample.pSampleMask = p->sample_mask;
 }
 
@@ -279,7 +280,8 @@ static void spyi_vk_set_blend(const spyi_raster_state *s, spyi_vk_raster_parts *
         b->srcAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_from, true);
         b->dstAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_to, false);
         b->alphaBlendOp = spyi_vk_blend_op(from->alpha_op);
-        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u); // the same bits
+        // channels have the same bits in Vulkan
+        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u);
     }
     p->blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
     p->blend.attachmentCount = s->target_count;

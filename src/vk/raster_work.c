@@ -54,7 +54,8 @@ static bool spyi_vk_was_written(const spyi_vk_gpu *gpu, uint64_t image) {
 // Returns whether earlier passes may have drawn into targets of the draw's pass. Passes into other targets need not
 // wait for each other: a GPU is idle for a while in such a wait.
 static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
-    // An engine may execute its recording after batches that were recorded later.
+    // In an engine's recording the answer is always yes, because the engine may execute it after batches that
+    // were recorded later.
     if (gpu->external != VK_NULL_HANDLE || gpu->written_count == SPYI_VK_WRITTEN) return true;
     for (uint32_t i = 0; i < d->target_count; i++) {
         const spyi_draw_target *t = &d->targets[i];
@@ -66,7 +67,8 @@ static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
 static void spyi_vk_note_written(spyi_vk_gpu *gpu, const spyi_draw_target *t) {
     if (t->view && gpu->written_count < SPYI_VK_WRITTEN) gpu->written[gpu->written_count++] = t->image;
     if (t->view && t->resolve)
-        gpu->written_count = SPYI_VK_WRITTEN; // its image is not known: the next pass waits
+        gpu->written_count = SPYI_VK_WRITTEN; // the resolve view's image is not known, so that the next pass
+                                              // waits in any case
 }
 
 // Orders a pass after earlier passes that wrote to its targets, whose layout stays. All other order between a target
@@ -92,7 +94,7 @@ static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
                     : VK_ATTACHMENT_LOAD_OP_LOAD;
 }
 
-// Integers have no averages.
+// Integer samples are not averaged, so that sample 0 is taken.
 static VkResolveModeFlagBits spyi_vk_resolve_mode(uint32_t format) {
     return spyi_format(format)->is_integer ? VK_RESOLVE_MODE_SAMPLE_ZERO_BIT : VK_RESOLVE_MODE_AVERAGE_BIT;
 }
@@ -175,7 +177,7 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy`: becomes a copy of the draw's indices; NULL: the draw needs none.
+// `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;
@@ -254,7 +256,8 @@ static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const 
         pass->indices.handle = 0;
     }
     if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
-        VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
+        VkViewport viewport; // has a negative height, because y = 1 of Vulkan's clip space is at the lower
+                             // edge
         memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
         viewport.x = d->viewport[0];
         viewport.y = d->viewport[1] + d->viewport[3];

@@ -24,10 +24,11 @@ typedef struct spyp_invocation {
     spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
     bool texture;                     // the tensor becomes a texture
     spy_arg pair[2];
-    PyObject *result;       // the argument `_result`, borrowed; NULL: not given
+    PyObject *result;       // the argument `_result`, borrowed; NULL if not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
     PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
-    bool dispatch;          // its threads are given, so that nothing may be written to arguments
+    bool dispatch;          // it is a dispatch with a given number of threads, so that nothing may be written to
+                            // arguments
 } spyp_invocation;
 
 // >>errors
@@ -533,7 +534,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 typedef struct spyp_threads {
     spy_uint3 count;
     spy_tensor *groups; // numbers of groups in GPU memory, or NULL
-    bool small;         // groups of 32 threads, if the chain says nothing else
+    bool small;         // groups of 32 threads, unless the chain sets another size
 } spyp_threads;
 
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {

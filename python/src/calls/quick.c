@@ -15,8 +15,8 @@ typedef struct spyp_quick_item {
 struct spyp_quick {
     Py_ssize_t n;    // arguments by position
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
-    size_t count;    // of `args`
-    Py_ssize_t given; // index of `_result` among the objects; -1: a new result
+    size_t count;    // number of `args`
+    Py_ssize_t given; // index of `_result` among the objects; -1 means a new result
     bool busy;       // a call uses `args`; another one within it goes the long way
     spyp_quick_item items[SPYP_QUICK_MOST];
     spy_arg args[SPYP_QUICK_MOST];
@@ -63,7 +63,7 @@ void spyp_quick_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyO
                spyp_quick_note(quick, count, (size_t)i, args[i], &made->items[count]);
         count++;
     }
-    if (good && quick->given >= 0) { // it is the last argument
+    if (good && quick->given >= 0) { // `_result` is the last argument
         good = count + 1 == made->count && spyp_quick_note(quick, count, (size_t)quick->given, args[quick->given], &made->items[count]) &&
                made->items[count].kind == SPY_ARG_KIND_TENSOR;
     } else if (good) {

@@ -12,10 +12,10 @@
 typedef struct spyp_part {
     // The value before the call (of a dict, its items); the arena or the caller keeps it.
     PyObject *value;
-    // The result of a number or array of numbers; NULL: the call changes other values in place.
+    // The result of a number or array of numbers; NULL means that the call changes other values in place.
     struct spyp_back *back;
-    struct spyp_part *parts; // one for each item of a dict, in its order; NULL: the value is no dict
-    Py_ssize_t count;        // of `parts`
+    struct spyp_part *parts; // one for each item of a dict, in its order; NULL means that the value is no dict
+    Py_ssize_t count;        // number of `parts`
 } spyp_part;
 
 // The place where a changed number or array of numbers comes back: `result`, or floats in the arena if `host`
@@ -24,7 +24,7 @@ typedef struct spyp_back {
     spy_result result;
     void *host;         // numbers that the call may change, or NULL
     const void *before; // copy of `host` from before the call
-    size_t size_bytes;  // of `host`
+    size_t size_bytes; // bytes of `host`
     spy_dtype dtype;
     spy_shape shape;
     struct spyp_back *next;
@@ -33,7 +33,7 @@ typedef struct spyp_back {
 // One object that gets a changed value after the call; see spyp_call_update().
 typedef struct spyp_update {
     PyObject *object;
-    PyObject **place; // member of the object that gets the value; NULL: object.update_this() gets it
+    PyObject **place; // member of the object that gets the value; NULL means that object.update_this() gets it
     const spyp_part *part;
     struct spyp_update *next;
 } spyp_update;
@@ -48,10 +48,10 @@ typedef struct spyp_step {
 // The state of one call while its arguments are converted and until its results are given.
 typedef struct spyp_call {
     spyp_function *function;
-    const char *name;      // of the argument that is being converted; NULL: it is given by position
-    Py_ssize_t position;   // of that argument, from 0; -1: the bound instance
-    const spyp_step *step; // the part of that argument that is being converted; NULL: all of it
-    const char *global;    // path of the global or constant that is being converted; NULL: it is an argument
+    const char *name;      // name of the argument that is being converted; NULL means that it is given by position
+    Py_ssize_t position;   // position of that argument, from 0; -1 means the bound instance
+    const spyp_step *step; // the part of that argument that is being converted; NULL means all of it
+    const char *global;    // path of the global or constant that is being converted; NULL means that it is an argument
     spyp_arena arena;
     spyp_update *updates, **last_update;
     spyp_back *backs; // list of all, so that each tensor in them is released
@@ -65,7 +65,7 @@ typedef struct spyp_call {
     spyp_device *borrows;    // the device whose imports are used, or NULL
     void *streams[SPYP_SHARED]; // CUDA streams in which the arrays' libraries work
     uint32_t stream_count;
-    // DLPack functions of the first array's library; NULL: it has none for C.
+    // DLPack functions of the first array's library; NULL means that it has none for C.
     const struct spyp_dl_exchange *library;
     // Without them: function(DLPack producer) that makes an array of the library, or NULL; borrowed.
     PyObject *wrap;
@@ -192,7 +192,7 @@ PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what);
 
 // >>references.c: generators, references and packed arguments
-const spyp_converter *spyp_values_converter(PyObject *object); // NULL: the object is of no such class
+const spyp_converter *spyp_values_converter(PyObject *object); // NULL means that the object is of no such class
 // Converts a value that comes back after the call, and describes it in *part. Numbers and arrays of numbers
 // come back as new values, dicts field by field; other values are changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);

@@ -335,7 +335,7 @@ static bool spyp_stands_for_this(PyObject *item) {
     return PyObject_HasAttr(item, spyp.s_get_this);
 }
 
-// Returns a list's items as a tuple, with the values of those that have get_this().
+// Returns a list's items as a tuple, in which an item with get_this() is replaced by the value of get_this().
 static PyObject *spyp_unpacked_items(spyp_call *call, PyObject *object) {
     PyObject *items = spyp_list_items(object), *unpacked = NULL;
     for (Py_ssize_t i = 0; items && i < PyTuple_Size(items); i++) {

@@ -19,7 +19,7 @@ typedef struct spyp_export {
         spyp_dl_versioned versioned;
     } managed;
     int64_t shape[SPYP_EXPORT_RANK], strides[SPYP_EXPORT_RANK];
-    PyObject *lease; // lease of the tensor whose memory is shared; NULL: the export has a copy
+    PyObject *lease; // lease of the tensor whose memory is shared; NULL means that the export has a copy
 } spyp_export;
 
 // Frees an export. After the interpreter has ended, its tensor cannot be given back.

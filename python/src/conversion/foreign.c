@@ -12,9 +12,9 @@
 
 // What is known about one class of arrays: how to ask its library.
 typedef struct spyp_producer {
-    PyTypeObject *type;          // the class; NULL: the entry is free
-    const spyp_dl_exchange *api; // DLPack functions for C; NULL: the array is asked through its attributes
-    // function(device) that returns the library's stream; NULL: CUDA's default stream.
+    PyTypeObject *type;          // the class; NULL means that the entry is free
+    const spyp_dl_exchange *api; // DLPack functions for C; NULL means that the array is asked through its attributes
+    // function(device) that returns the library's stream; NULL means CUDA's default stream.
     PyObject *stream;
     PyObject *wrap; // function(DLPack producer) that makes an array of the library, or NULL
     // Descriptor of the property requires_grad if `api` is set and the class has it, or NULL.
@@ -319,7 +319,7 @@ static spy_tensor *spyp_tensor_over_extent(spyp_device *d, const spyp_extent *e)
 #define SPYP_IMPORT_WAYS 4 // entries that may hold a given array
 typedef struct spyp_import {
     spyp_extent extent;
-    spy_tensor *tensor; // NULL: the entry is free
+    spy_tensor *tensor; // NULL means that the entry is free
 } spyp_import;
 
 typedef struct spyp_imports {
@@ -593,7 +593,7 @@ int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg) {
 typedef struct spyp_lease {
     PyObject_HEAD
     spyp_device *device;
-    void *stream; // CUDA stream in which the other library uses the memory; NULL: not known
+    void *stream; // CUDA stream in which the other library uses the memory; NULL if not known
     bool counted; // the stream is counted in device->shared
     PyObject *object;
 } spyp_lease;

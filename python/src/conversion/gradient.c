@@ -429,7 +429,8 @@ static PyObject *spyp_tensor_with_grads(PyObject *self, PyObject *args, PyObject
     static char *names[] = { "grad_in", "grad_out", "zero", NULL };
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *in = Py_None, *out = Py_None;
-    int zero = 0; // of given tensors; new gradients are zero in any case, and those that are made from numbers keep them
+    int zero = 0; // set the gradients of given tensors to zero; new gradients are zero in any case, and gradients made
+                  // from numbers keep these
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:with_grads", names, &in, &out, &zero)) return NULL;
     bool none = in == Py_None && out == Py_None;
     PyObject *grad_in = none            ? spyp_gradient_new(t)

@@ -163,8 +163,8 @@ const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t pos
     return !found ? NULL : found == decl ? "this" : found->name;
 }
 
-// Returns an overload's parameter by its name, or by its position if `name` is NULL. The method's own
-// declaration stands for its instance. NULL: the overload has no such parameter.
+// Returns an overload's parameter by its name, or by its position if `name` is NULL. The method's own declaration
+// stands for its instance. NULL means that the overload has no such parameter.
 static const spy_decl *spyp_parameter_of(spyp_function *f, const spy_decl *decl, const char *name, Py_ssize_t position) {
     const spy_decl *found = NULL;
     bool instance = name ? strcmp(name, "this") == 0 : position < 0;

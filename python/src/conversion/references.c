@@ -11,7 +11,7 @@ enum { SPYP_CALL_ID, SPYP_THREAD_ID, SPYP_GRID, SPYP_WANG_HASH, SPYP_RAND_FLOAT 
 
 typedef struct spyp_generator {
     PyObject_HEAD int kind;
-    int dims; // the number of dimensions or components that the maker asked for; -1: what the parameter has
+    int dims; // the number of dimensions or components that the maker asked for; -1 means as many as the parameter has
     spy_grid_desc grid;
     spy_random_desc random;
     float low, high;
@@ -494,7 +494,7 @@ int spyp_give_updates(spyp_call *call) {
 
 typedef struct spyp_packed_object {
     PyObject_HEAD spyp_device *device;
-    spy_packed *packed; // NULL: each call converts the value
+    spy_packed *packed; // NULL means that each call converts the value
     PyObject *value;    // what was packed
 } spyp_packed_object;
 

@@ -6,7 +6,7 @@ typedef struct spyp_vectorized {
     PyObject_HEAD
     PyObject *value; // any argument, also another such object
     PyObject *way;   // a tuple of dimensions, or a type
-    bool cast;       // it is a type
+    bool cast;       // the item is a type
 } spyp_vectorized;
 
 static PyObject *spyp_vectorized_make(PyObject *value, PyObject *way, bool cast) {

@@ -12,7 +12,7 @@ typedef struct spyp_cursor_object {
     PyObject *owner;    // Python object that the tensor's memory belongs to, or NULL
     spyp_module *module;
     int64_t first, count;      // elements of the tensor: the first one, and their number
-    const spy_type_info *info; // of an element; it lives as long as the module
+    const spy_type_info *info; // type of an element, which lives as long as the module
     spy_cursor cursor;
     bool loaded;
 } spyp_cursor_object;
@@ -21,7 +21,7 @@ typedef struct spyp_cursor_object {
 // place can be seen as another type.
 typedef struct spyp_place {
     PyObject_HEAD spyp_cursor_object *range;
-    const spy_type_info *info; // NULL: an invalid cursor, which a search for a missing part gives
+    const spy_type_info *info; // NULL means an invalid cursor, which a search for a missing part gives
     size_t offset;             // bytes from the range's first element, on the device
 } spyp_place;
 
@@ -423,7 +423,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
                             const char *what) {
     spyp_host_array array;
     spyp_arena arena;
-    PyObject *other = spyp_extension_value(value); // of an object with get_this() or to_cursor()
+    PyObject *other = spyp_extension_value(value); // for an object with get_this() or to_cursor()
     if (other || PyErr_Occurred()) {
         int status = other && Py_EnterRecursiveCall(" in a value for a cursor") == 0 ? 0 : -1;
         if (status == 0) {

@@ -9,7 +9,7 @@
 typedef struct spyp_instance_only {
     PyObject_HEAD
     PyObject *(*get)(PyObject *self);
-    PyObject *of_class; // value of the class's attribute; NULL: the class has none
+    PyObject *of_class; // value of the class's attribute; NULL means that the class has none
     const char *name;
 } spyp_instance_only;
 

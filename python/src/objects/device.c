@@ -430,7 +430,7 @@ static void spyp_device_dealloc(PyObject *self) {
     spyp_device *d = (spyp_device *)self;
     PyObject_GC_UnTrack(self);
     if (d->weakrefs) PyObject_ClearWeakRefs(self);
-    Py_CLEAR(d->types); // they hold objects that use the device
+    Py_CLEAR(d->types); // the types hold objects that use the device
     Py_CLEAR(d->extra);
     spyp_imports_drop(d);
     // A release would wait for work that ends with the process.

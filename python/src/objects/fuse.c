@@ -6,7 +6,7 @@
 typedef struct spyp_graph {
     PyObject_HEAD
     spyp_device *device;
-    spy_fusion *fusion; // NULL: it has ended
+    spy_fusion *fusion; // NULL means that it has ended
     PyObject *modules;  // list of the Modules of what it calls
 } spyp_graph;
 

@@ -306,7 +306,7 @@ static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **
 
 static PyObject *spyp_module_find_why(spyp_module *m, PyObject *name, PyObject **why) {
     if (!m->found) return PyErr_Format(spyp.error, "Module '%U' is being collected as garbage", m->name);
-    if (m->found_at != m->device->reload_count) PyDict_Clear(m->found); // a struct may have other fields now
+    if (m->found_at != m->device->reload_count) PyDict_Clear(m->found); // after a reload a struct may have other fields
     m->found_at = m->device->reload_count;
     PyObject *found = PyDict_GetItemWithError(m->found, name);
     if (found || PyErr_Occurred()) return Py_XNewRef(found);
@@ -539,8 +539,8 @@ static int spyp_warn_unknown(PyObject *options, const char *where) {
     return status;
 }
 
-// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL: it
-// is missing or None, or memory ran out.
+// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL means that
+// the option is missing or None, or that memory ran out.
 static PyObject *spyp_option(spyp_arena *arena, PyObject *options, const char *name) {
     PyObject *value = PyDict_Check(options) ? Py_XNewRef(PyDict_GetItemString(options, name)) : PyObject_GetAttrString(options, name);
     if (!value) {

@@ -420,8 +420,8 @@ static PyObject *spyp_function_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Returns what it costs to convert a number of one type to another; 0: they are the same; -1: it does not fit,
-// as a float does not fit an integer.
+// Returns what it costs to convert a number of one type to another; 0 means that they are the same; -1 means that it
+// does not fit, as a float does not fit an integer.
 static int spyp_scalar_cost(spy_dtype from, spy_dtype to) {
     bool floating = from == SPY_DTYPE_FLOAT16 || from == SPY_DTYPE_FLOAT32 || from == SPY_DTYPE_FLOAT64;
     bool to_floating = to == SPY_DTYPE_FLOAT16 || to == SPY_DTYPE_FLOAT32 || to == SPY_DTYPE_FLOAT64;
@@ -447,7 +447,7 @@ static int spyp_type_cost(const spy_type_info *from, const spy_type_info *to) {
     return cost < 0 ? -1 : cost + (fills ? 4 : 0);
 }
 
-// Returns what it costs to give arguments of these types to a function; -1: they do not fit; -2: an exception
+// Returns what it costs to give arguments of these types to a function; -1 means that they do not fit; -2: an exception
 // is set.
 static int spyp_types_cost(spyp_module *m, const spy_decl *f, PyObject *types, Py_ssize_t n) {
     Py_ssize_t at = 0;
@@ -464,7 +464,8 @@ static int spyp_types_cost(spyp_module *m, const spy_decl *f, PyObject *types, P
     return at == n ? all : -1;
 }
 
-// Returns a generic function with the arguments that follow from the types of a call's arguments, or None. Takes over the reference.
+// Returns a generic function with the arguments that follow from the types of a call's arguments, or None. Takes over
+// the reference to `function`.
 static PyObject *spyp_function_with_types(PyObject *function, PyObject *types) {
     spyp_reflection *f = (spyp_reflection *)function;
     if (!f || function == Py_None || spyp_decl_generics(f->decl) == 0) return function;

@@ -566,7 +566,7 @@ static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
     return value ? value : spyp_cursor_missing(self, name, PyExc_AttributeError);
 }
 
-// Returns an invalid cursor, which is false, if there is no such part.
+// find(key): returns a part's cursor, or an invalid cursor, which is false, if there is no such part.
 static PyObject *spyp_cursor_find(PyObject *self, PyObject *key) {
     PyObject *found = spyp_cursor_look(self, key);
     return found || PyErr_Occurred()

@@ -289,7 +289,7 @@ static PyType_Spec spyp_reflection_spec = {
     spyp_reflection_slots,
 };
 
-#define SPYP_PROPERTY_COUNT 200 // of all classes, with an end mark for each class
+#define SPYP_PROPERTY_COUNT 200 // members of all classes, with an end mark after each class
 
 static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c,
                                                PyTypeObject *base) {

@@ -62,7 +62,7 @@ PyObject *spyp_enum_class(const char *name); // a class of slangpy.reflection, a
 PyObject *spyp_enum(const char *name, long value);
 // Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
-PyObject *spyp_constant_read(const spy_constant *constant);              // None: the value is not known
+PyObject *spyp_constant_read(const spy_constant *constant);              // None means that the value is not known
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl may be NULL
 // Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an
 // exception set. It takes over no reference.

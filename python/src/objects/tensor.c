@@ -375,7 +375,7 @@ static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
 }
 
 // Widens a range of elements, from *low to *high, by the steps of a shape with these strides. Returns false for an empty
-// shape, and for numbers that no memory has.
+// shape, and for ranges that exceed any memory.
 static bool spyp_view_range(const spy_shape *shape, const spy_shape *strides, int64_t *low, int64_t *high) {
     int64_t step = 1;
     for (uint32_t i = shape->rank; i-- > 0;) {
@@ -544,7 +544,7 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject
     spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder, t->device);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
     uint64_t before;
-    spy_tensor *whole = spyp_tensor_whole(t, &before); // of a view, too, all the memory is cleared, as SlangPy does
+    spy_tensor *whole = spyp_tensor_whole(t, &before); // clears all of the memory, also that of a view, as SlangPy does
     if (list) {
         status = spy_list_fill(list, whole, 0);
     } else {

@@ -11,7 +11,7 @@ static spyp_texture *spyp_texture_of(PyObject *object, const char *what) {
     return NULL;
 }
 
-// As spyp_texture_of(), for a texture that must belong to `device`.
+// Like spyp_texture_of(), for a texture that must belong to `device`.
 static spyp_texture *spyp_texture_on(PyObject *object, const spyp_device *device, const char *what) {
     spyp_texture *t = spyp_texture_of(object, what);
     if (!t || t->device == device) return t;
@@ -259,7 +259,7 @@ static PyObject *spyp_texture_read(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _texture_copy(to, to_region, from, from_region, encoder=None)
+// _texture_copy(to, to_region, from, from_region, encoder=None): copies texels between textures.
 static PyObject *spyp_texture_copy(PyObject *self, PyObject *args) {
     PyObject *to, *to_tuple, *from, *from_tuple, *encoder = NULL;
     spy_texture_region to_region, from_region;

@@ -5,7 +5,7 @@
 
 // >>exceptions
 
-// `second` and `third` may be NULL.
+// Adds an exception class with one to three bases to the module. `second` and `third` may be NULL.
 static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second, PyObject *third) {
     PyObject *bases = third ? PyTuple_Pack(3, first, second, third) : second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
     PyObject *type = bases ? PyErr_NewExceptionWithDoc(name, doc, bases, NULL) : NULL;

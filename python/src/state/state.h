@@ -54,7 +54,7 @@ extern spyp_state spyp;
 
 // One CUDA stream in which another library uses memory that it shares with the device.
 typedef struct spyp_shared {
-    void *stream;   // its handle
+    void *stream;   // the stream's handle
     uint32_t users; // leases that name this stream
 } spyp_shared;
 
@@ -73,7 +73,7 @@ typedef struct spyp_device {
     PyObject_HEAD
     spy_device *device; // NULL after close()
     unsigned long owner;              // id of the thread that uses the device
-    const char *what;                 // Python function in use, for error texts; NULL: the text names it
+    const char *what;                 // Python function in use, for error texts; NULL means that the text names it
     // Calls of spyp_enter() by `owner` without their spyp_leave(): callbacks may enter again. `depth` and
     // `owner` change only under the GIL.
     uint32_t depth;
@@ -90,20 +90,21 @@ typedef struct spyp_device {
     // Lists, or NULL: of (number, function) and of functions.
     PyObject *close_callbacks, *reload_callbacks;
     unsigned long callback_count; // the number of the last close callback
-    uint32_t reload_count;        // of modules, since the device was made: what was found before may be out of date
+    uint32_t reload_count;        // number of reloads of modules since the device was made; look-ups from before a
+                                  // reload may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
     PyObject *pack;   // bytes of the pack that the device runs from, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
-    void *stream;             // CUDA stream that the device's work goes to; NULL: the device's own stream
+    void *stream;             // CUDA stream that the device's work goes to; NULL means the device's own stream
     PyObject *extra;          // dict of objects that slangpy/*.py keeps with the device, or NULL
     const spyp_above *above;
     struct spyp_imports *imports;    // tensors over other libraries' memory (foreign.c), or NULL
     spyp_shared shared[SPYP_SHARED]; // streams of other libraries, ordered with all work of the device
     uint32_t shared_count;
     PyObject *returned; // list of ended leases whose memory the device can use again, or NULL
-    int cuda;           // CUDA's number of the GPU; -1: the backend is not CUDA
+    int cuda;           // CUDA's number of the GPU; -1 means that the backend is not CUDA
     PyObject *weakrefs;
     // hot_reload: calls reload modules whose files have changed. quiet: the library's messages are dropped,
     // because a search that finds nothing is no error.
@@ -159,8 +160,8 @@ typedef struct spyp_chain {
     PyObject *result;             // the class that return_type() was given, or NULL
     spy_call_mode mode;
     bool deterministic;
-    uint32_t shared_bytes; // dynamic shared memory of a group; 0: none
-    void *stream; // CUDA stream of the calls; NULL: the device's
+    uint32_t shared_bytes; // dynamic shared memory of a group; 0 if there is none
+    void *stream; // CUDA stream of the calls; NULL means the device's
     uint32_t group[3];
     spy_shape call_group;
 } spyp_chain;
@@ -173,10 +174,10 @@ typedef struct spyp_function {
     spyp_module *module;
     spy_function *function;
     PyObject *name;
-    spyp_chain *chain;   // NULL: nothing is chained
-    unsigned int traits; // bits SPYP_TRAIT_...; 0: not known yet
+    spyp_chain *chain;   // NULL means that nothing is chained
+    unsigned int traits; // bits SPYP_TRAIT_...; 0 if not known yet
     PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
-    spyp_quick *quick;   // of a declared function: how its calls are repeated, or NULL
+    spyp_quick *quick;   // how calls of a declared function are repeated, or NULL
     PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
@@ -189,9 +190,10 @@ typedef struct spyp_tensor {
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
     bool read_only;               // its usage says that no call may write it
-    int usage, memory;            // as it was made: BufferUsage and MemoryType of enums.py; 0: the defaults
+    int usage, memory;            // as the buffer was made: BufferUsage and MemoryType of enums.py; 0 means the
+                                  // defaults
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
-    spy_tensor *root; // of a view: the tensor that the memory was made for, which it retains; else NULL
+    spy_tensor *root; // for a view: the tensor that the memory was made for, retained; otherwise NULL
     PyObject *weakrefs;
 } spyp_tensor;
 
@@ -277,7 +279,7 @@ void spyp_leave(spyp_device *device);
 // Keeps the exception that is set, which a signal's handler raised, until the call ends: a call that fails
 // raises it in place of its own error (spyp_raise), and spyp_leave() has it raised behind any other call.
 void spyp_keep_heard(spyp_device *device);
-// Raises the exception that was kept; false: there is none.
+// Raises the exception that was kept; false if there is none.
 bool spyp_raise_heard(spyp_device *device);
 // Waits for all work of the device and lets Ctrl-C end the wait. Returns -1 with an exception set. Call it
 // between enter and leave.
@@ -296,7 +298,7 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 int spyp_errors_ready(PyObject *module);
 // Raises the device's last error as an exception, or the thread's if `device` is NULL. Always returns NULL.
 PyObject *spyp_raise(spyp_device *device);
-// As spyp_raise() for an error of a call, whose text names the Slang function itself.
+// Like spyp_raise() for an error of a call, whose text names the Slang function itself.
 PyObject *spyp_raise_call(spyp_device *device);
 PyObject *spyp_raise_source(spyp_device *device); // spyp_raise() for loading: a SlangCompileError for a missing file, too
 PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range

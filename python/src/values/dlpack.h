@@ -15,7 +15,7 @@ typedef struct spyp_dl_tensor {
         uint8_t code, bits;
         uint16_t lanes;
     } dtype;
-    int64_t *shape, *strides; // strides are in elements; NULL: row-major
+    int64_t *shape, *strides; // strides are in elements; NULL means row-major
     uint64_t byte_offset;
 } spyp_dl_tensor;
 

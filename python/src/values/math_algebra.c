@@ -141,7 +141,7 @@ static PyObject *spyp_math_call_cross(const spyp_math_function *function, PyObje
     double x[4], y[4], result[4];
     const spyp_math_kind *kind = spyp_math_pair_of(function, args, true, x, y);
     if (!kind) return NULL;
-    if (kind->form == SPYP_MATH_QUATERNION) { // as GLM has it
+    if (kind->form == SPYP_MATH_QUATERNION) { // as in GLM, the product of the quaternions
         spyp_math_quaternion_product(x, y, result);
         return spyp_math_make(kind, result);
     }

@@ -367,7 +367,7 @@ static int spyp_math_comparand(const spyp_math_kind *kind, PyObject *object, dou
     return count == size;
 }
 
-// Compares by value: `==` all components, `<` and its sisters the first components that differ, as tuples do.
+// Compares by value: `==` all components, `<`, `<=`, `>` and `>=` the first components that differ, as tuples do.
 PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation) {
     const spyp_math_kind *kind = spyp_math_kind_of(a);
     double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE] = { 0 };

@@ -9,7 +9,7 @@
 // The type of one value, and its components in memory.
 typedef struct spyp_math_info {
     const char *slang_name; // "float3", "float16_t", "float4x4"; quatf is "float4"
-    spy_dtype dtype;        // of each component
+    spy_dtype dtype;        // dtype of each component
     uint32_t rank;          // 0: float16_t, 1: vector or quaternion, 2: matrix
     int64_t dims[2];        // {N, 1} of a vector, {rows, columns} of a matrix; {1, 1} of a float16_t
     void *data; // packed row-major, bool is 1 byte; it lives, and may be written, as long as the value

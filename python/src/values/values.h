@@ -10,7 +10,7 @@ struct spyp_dl_tensor;
 
 // One array of another library as host memory. It may be a copy of the array's elements.
 typedef struct spyp_host_array {
-    spy_dtype dtype; // of the numbers; SPY_DTYPE_DEFAULT: the elements are structs
+    spy_dtype dtype; // dtype of the numbers; SPY_DTYPE_DEFAULT means that the elements are structs
     spy_shape shape;
     const void *data; // the elements: row-major, without gaps, native byte order
     size_t size_bytes;
@@ -18,7 +18,7 @@ typedef struct spyp_host_array {
     Py_buffer *view;  // the buffer that the array exports, if it does
     PyObject *object; // the object that gives an array's fields by name, if it has structs; borrowed
     // The next members describe the array's own elements if `data` is a copy of them that can be copied back.
-    void *place;                   // first element; NULL: `data` is no such copy
+    void *place;                   // first element, or NULL if `data` is no such copy
     size_t item;                   // bytes of an element
     int64_t strides[SPY_MAX_RANK]; // bytes from one element to the next, by dimension
     bool swapped;                  // their byte order is not the native one
@@ -144,18 +144,18 @@ typedef struct spyp_reflection {
     spyp_module *module; // owns the declarations and types
     // Of a declaration, function, variable or entry point; a program has the module's.
     const spy_decl *decl;
-    const spy_type_info *type; // of a type, a layout, or the value that a cursor points at
+    const spy_type_info *type; // description of a type, of a layout, or of the value that a cursor points at
     const spy_attribute *attribute;
     // Bytes to the value that a cursor points at, on the device and in C's layout.
     size_t offset, host_offset;
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
-    PyObject *entries; // of a program: a list of EntryPointLayouts instead of all of the module's, or NULL
-    // Of a function, or of its parameters: a dict of types by the names of generic parameters. Of an entry point: its name in the
-    // program. Or NULL.
+    PyObject *entries; // for a program: a list of EntryPointLayouts instead of all of the module's, or NULL
+    // For a function, or of its parameters: a dict of types by the names of generic parameters. For an entry point: its name
+    // in the program. Or NULL.
     PyObject *arguments;
     uint32_t reload_count; // the device's when it was made
-    bool inner; // of a DeclReflection: the function or struct within the generic declaration
+    bool inner; // a DeclReflection stands for the function or struct within the generic declaration
 } spyp_reflection;
 
 typedef enum spyp_reflected {
@@ -195,8 +195,8 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
 PyTypeObject *spyp_view_type(PyObject *tensor); // the class of the tensor's views: Tensor or NDBuffer
 // Copies host data into a tensor. Returns 0, or -1 with an exception set.
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what);
-// As spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of
-// a contiguous tensor's memory, if it is not larger.
+// Like spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of a
+// contiguous tensor's memory, if it is not larger.
 int spyp_tensor_copy_bytes_from(spyp_tensor *tensor, PyObject *object, const char *what);
 // Returns the type of a tensor's elements. NULL without an exception: they are scalars. Call it inside the
 // device.

@@ -10,7 +10,7 @@ struct spyi_null_image {
     spyi_image_desc desc;
     unsigned char *data; // level by level, in each layer by layer
     size_t size;
-    uint32_t *how; // by level * layers + layer: SPYI_USE_*, 0: undefined
+    uint32_t *how; // by level * layers + layer: SPYI_USE_*; 0 means undefined
     struct spyi_null_image *next;
 };
 
@@ -446,7 +446,7 @@ SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>blits
 
-// Returns the bytes of a channel that blits and clears know how to read and write; 0: they do not.
+// Returns the bytes of a channel that blits and clears can read and write, or 0 if they cannot.
 static uint32_t spyi_null_channel_bytes(uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     bool bgr = f->name[0] == 'b';

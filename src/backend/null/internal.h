@@ -11,7 +11,7 @@ typedef struct spyi_null_chunk {
     uint64_t handle;
     unsigned char *data; // 256-byte aligned
     size_t size;
-    void *block; // memory from malloc(); NULL: imported
+    void *block; // memory from malloc(); NULL means that the memory is imported
     struct spyi_null_chunk *next;
 } spyi_null_chunk;
 
@@ -55,7 +55,7 @@ typedef struct spyi_null_gpu {
     void *user_data;
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
-    void *on_kernel_data; // of both
+    void *on_kernel_data; // user data of both functions
 
     spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
@@ -115,13 +115,13 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
     bool at_once; // `check` also executes the work, which is not logged
-    // Checks the rules of backend.h. NULL: there are none.
+    // Checks the rules of backend.h. NULL if there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: use the kind's own
-    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL: 0
-    // Fills the op, whose `work` is already the copy. NULL: nothing to fill.
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means that the kind's own is used
+    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL means 0 bytes
+    // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
-    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: the work changes no memory
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory
 } spyi_null_rule;
 
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.

@@ -68,9 +68,9 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // Of dispatches and draws:
-    const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
+    const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
-    uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs
+    uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
@@ -83,8 +83,8 @@ typedef struct spyi_null_op {
     uint64_t to, to_offset; // handle and byte offset
     uint64_t from, from_offset;
     uint64_t size;    // bytes
-    uint32_t pattern; // of a fill
-    const void *data; // of an upload: `size` bytes
+    uint32_t pattern; // the pattern of a fill
+    const void *data; // `size` bytes of an upload
     // Used by the backend alone:
     unsigned char *to_memory;
     const unsigned char *from_memory;
@@ -105,8 +105,8 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
-// Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
-// binding has it, whose levels and layers then count. NULL: there is none.
+// Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's, or that of a
+// view as in a binding; levels and layers are then counted from the view's first. NULL if there is none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
