@@ -192,7 +192,7 @@ $B/fuzz/%: $B/tests/fuzz/%.o $(library)
 $B/fuzz/fuzz_memory: | $B/fake_cuda.so
 
 # Guided by libFuzzer, with the library instrumented, too: build/libfuzzer/fuzz_packs -max_total_time=600
-build/libfuzzer/%: tests/fuzz/%.c build/gen/whole.c $(addprefix src/,$(sources)) | build/gen/slang/embed.h
+build/libfuzzer/%: tests/fuzz/%.c build/gen/whole.c $(wildcard $(listed)) | build/gen/slang/embed.h
 	@mkdir -p $(@D)
 	clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DSPY_LIBFUZZER \
 		-DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) $< build/gen/whole.c -o $@ -lcmocka $(LIBS)
