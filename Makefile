@@ -158,7 +158,7 @@ $B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h 
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $< -o $@ -lm
 
-fake_cuda_tests := test_build test_cuda test_cuda_graph test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
+fake_cuda_tests := test_build test_cuda test_cuda_graph test_cuda_pack test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
 $(foreach t,$(fake_cuda_tests),$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
@@ -191,6 +191,12 @@ $B/fuzz/%: $B/tests/fuzz/%.o $(library)
 
 $B/fuzz/fuzz_memory: | $B/fake_cuda.so
 
+# Guided by libFuzzer, with the library instrumented, too: build/libfuzzer/fuzz_packs -max_total_time=600
+build/libfuzzer/%: tests/fuzz/%.c build/gen/whole.c $(wildcard $(listed)) | build/gen/slang/embed.h
+	@mkdir -p $(@D)
+	clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DSPY_LIBFUZZER \
+		-DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) $< build/gen/whole.c -o $@ -lcmocka $(LIBS)
+
 $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) $< $B/headers/implementation.o -o $@ $(LIBS)
@@ -200,10 +206,11 @@ $B/examples/%: examples/%/main.c | headers
 	$(CC) $(ALL_CFLAGS) $(WHOLE) -I. $(INCLUDES) -DEXAMPLE_FOLDER='"$(CURDIR)/examples/$*/"' $(wildcard examples/$*/*.c) -o $@ \
 		$(LIBS_$*) $(LIBS)
 
-# The same with the library from the object that other programs share, for most of `make test`.
+# The same with the library from the object that other programs share, for most of `make test`. They look for their Slang files in
+# the current folder, which a test chooses.
 $B/examples-shared/%: examples/%/main.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -DSLANGPY_IMPLEMENTED -DSLANGPY_VK_IMPLEMENTED -DEXAMPLE_FOLDER='"$(CURDIR)/examples/$*/"' \
+	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -DSLANGPY_IMPLEMENTED -DSLANGPY_VK_IMPLEMENTED \
 		$(wildcard examples/$*/*.c) $B/headers/implementation.o -o $@ $(LIBS_$*) $(LIBS)
 
 $(foreach e,$(examples),$(eval $B/examples/$e $B/examples-shared/$e: $(wildcard examples/$e/*.c examples/$e/*.h)))

@@ -2813,7 +2813,8 @@ extern "C" {
 
 // Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`, it gets
 // what it does not have yet, so that one file serves several backends. SPY_ERROR_UNSUPPORTED for a device that does not
-// record; SPY_ERROR_IO when the file cannot be written; SPY_ERROR_INVALID_ARGUMENT when another file is there.
+// record; SPY_ERROR_INVALID_ARGUMENT without a path, or when a file is there that is no pack of this version;
+// SPY_ERROR_IO when the file cannot be read or written: then it is as it was. Several processes may add to one pack.
 // Threads: any.
 SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
 
@@ -9965,7 +9966,14 @@ SPYI_FN void *spyi_realloc(void *memory, size_t size);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false means that the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
-SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
+SPYI_FN void spyi_file_remove(const char *path);
+// Writes a file in the place of the one that is there. Whoever reads `path` meanwhile gets the old file or the new one,
+// and other threads and processes may write the same path. false: the old file is as it was.
+SPYI_FN bool spyi_file_replace(const char *path, const void *data, size_t size);
+// Waits until no other thread or process has the lock of the file at `path`, which need not exist, and takes it. The
+// lock lies beside the file: it leaves nothing on disk, and ends with the process. 0: the system gives none here.
+SPYI_FN intptr_t spyi_file_lock(const char *path);
+SPYI_FN void spyi_file_unlock(intptr_t lock);
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
@@ -10078,6 +10086,8 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Returns the status of this thread's last error: of a public function that gave NULL, right after it.
+SPYI_FN spy_status spyi_reported_status(void);
 // Refuses a call in the child of a fork.
 SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
@@ -11162,7 +11172,10 @@ SPYI_FN void spyi_copy_end(spyi_copy_team *team) {
 #include <windows.h>
 #else
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 // Adds the text before the last slash.
@@ -11212,10 +11225,40 @@ uint64_t spyi_library_stamp(const char *path) {
     return spyi_file_stamp(path);
 }
 
-bool spyi_file_rename(const char *from, const char *to) {
+static bool spyi_file_rename(const char *from, const char *to) {
     wchar_t wide[2][SPYI_MAX_PATH];
     return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
            MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
+void spyi_file_remove(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    if (spyi_wide_path(path, wide)) DeleteFileW(wide);
+}
+
+static uint32_t spyi_process_number(void) {
+    return (uint32_t)GetCurrentProcessId();
+}
+
+// A mutex of the session, which is named after the full path.
+intptr_t spyi_file_lock(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH], full[SPYI_MAX_PATH];
+    char name[64];
+    if (!spyi_wide_path(path, wide)) return 0;
+    DWORD size = GetFullPathNameW(wide, SPYI_MAX_PATH, full, NULL);
+    if (size == 0 || size >= SPYI_MAX_PATH) return 0;
+    snprintf(name, sizeof name, "Local\\slangpy_file_%016llx",
+             (unsigned long long)spyi_hash(full, size * sizeof *full, 0));
+    HANDLE mutex = spyi_wide_path(name, wide) ? CreateMutexW(NULL, FALSE, wide) : NULL;
+    if (!mutex) return 0;
+    (void)WaitForSingleObject(mutex, INFINITE); // it is ours, too, when its last owner has died
+    return (intptr_t)mutex;
+}
+
+void spyi_file_unlock(intptr_t lock) {
+    if (!lock) return;
+    ReleaseMutex((HANDLE)lock);
+    CloseHandle((HANDLE)lock);
 }
 
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
@@ -11397,8 +11440,39 @@ static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     return 0;
 }
 
-bool spyi_file_rename(const char *from, const char *to) {
+static bool spyi_file_rename(const char *from, const char *to) {
     return rename(from, to) == 0;
+}
+
+void spyi_file_remove(const char *path) {
+    (void)unlink(path);
+}
+
+static uint32_t spyi_process_number(void) {
+    return (uint32_t)getpid();
+}
+
+// The lock of the folder that has the file.
+intptr_t spyi_file_lock(const char *path) {
+    spyi_text folder = { NULL, 0, 0 };
+    int flags = O_RDONLY;
+#ifdef O_CLOEXEC
+    flags |= O_CLOEXEC;
+#endif
+    spyi_add_folder(&folder, path, strlen(path));
+    int file = open(folder.size ? folder.data : ".", flags);
+    spyi_text_free(&folder);
+    if (file < 0) return 0;
+    while (flock(file, LOCK_EX) != 0) {
+        if (errno == EINTR) continue;
+        close(file); // a file system without locks
+        return 0;
+    }
+    return (intptr_t)file + 1;
+}
+
+void spyi_file_unlock(intptr_t lock) {
+    if (lock) close((int)(lock - 1));
 }
 
 uint64_t spyi_library_stamp(const char *path) {
@@ -11521,6 +11595,7 @@ const char *spyi_file_problem(void) {
         { ENFILE, "the system has too many open files" },
         { ENOSPC, "the disk is full" },
         { EIO, "the disk failed" },
+        { ENOMEM, "out of host memory" },
 #ifdef ENOTDIR
         { ENOTDIR, "a part of the path is a file, not a folder" },
 #endif
@@ -11568,6 +11643,24 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     if (!file) return false;
     good = size == 0 || fwrite(data, 1, size, file) == size;
     if (fclose(file) != 0) good = false; // a full disk may show only here
+    return good;
+}
+
+bool spyi_file_replace(const char *path, const void *data, size_t size) {
+    spyi_text unfinished = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    // Two threads of a process differ in where this variable lies.
+    spyi_text_add(&unfinished, "%s.%u.%llx", path, (unsigned)spyi_process_number(),
+                  (unsigned long long)(uintptr_t)&unfinished);
+    bool good = spyi_failed_allocations() == failed;
+    if (!good) errno = ENOMEM;
+    if (good && (!spyi_file_write(unfinished.data, data, size) || !spyi_file_rename(unfinished.data, path))) {
+        int reason = errno;
+        spyi_file_remove(unfinished.data);
+        errno = reason;
+        good = false;
+    }
+    spyi_text_free(&unfinished);
     return good;
 }
 
@@ -11989,10 +12082,9 @@ struct spyi_store {
     spyi_context *ctx;
     char *folder;
     uint64_t most_bytes;
-    spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
-    spyi_atomic broken;                      // writing has failed: nothing more is written
-    spyi_archive *pack;                      // the answers are in its memory; NULL means that they are in
-                                             // `folder`
+    spyi_atomic hits, misses, writes;
+    spyi_atomic broken; // writing has failed: nothing more is written
+    spyi_archive *pack; // the answers are in its memory; NULL means that they are in `folder`
 };
 
 // >>the system
@@ -12022,17 +12114,8 @@ static const char *spyi_store_unsafe(const char *path) {
     return spyi_folder_exists(path) ? NULL : "it is not a folder";
 }
 
-static void spyi_store_remove(const char *path) {
-    wchar_t wide[1024];
-    if (spyi_store_wide(path, wide, 1024)) DeleteFileW(wide);
-}
-
 static void spyi_store_touch(const char *path) {
     (void)path; // reading a file notes its use
-}
-
-static uint32_t spyi_process_number(void) {
-    return (uint32_t)GetCurrentProcessId();
 }
 
 static int64_t spyi_store_seconds(FILETIME t) {
@@ -12084,18 +12167,10 @@ static const char *spyi_store_unsafe(const char *path) {
     return NULL;
 }
 
-static void spyi_store_remove(const char *path) {
-    (void)unlink(path);
-}
-
 static void spyi_store_touch(const char *path) {
     struct stat info;
     if (stat(path, &info) == 0 && (int64_t)time(NULL) - (int64_t)info.st_mtime > SPYI_STORE_TOUCH_S)
         (void)utime(path, NULL);
-}
-
-static uint32_t spyi_process_number(void) {
-    return (uint32_t)getpid();
 }
 
 static void spyi_store_list(const char *folder, spyi_store_visit func, void *user) {
@@ -12237,7 +12312,7 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
     if (found && !good) {
         spyi_logf(store->ctx, SPY_LOG_LEVEL_INFO,
                   "the cache's file '%s' is damaged or foreign, and made anew", path.data);
-        spyi_store_remove(path.data);
+        spyi_file_remove(path.data);
     }
     (void)spyi_atomic_add(good ? &store->hits : &store->misses, 1);
     spyi_text_free(&path);
@@ -12256,7 +12331,7 @@ SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question) {
 }
 
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer) {
-    spyi_text path = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 }, file = { NULL, 0, 0 };
+    spyi_text path = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), version[2] = { SPYI_STORE_VERSION, 0 };
     if (!store || spyi_atomic_load(&store->broken) || !question->size) return;
     if (store->pack) {
@@ -12272,20 +12347,17 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     uint64_t hash = spyi_hash(file.data, file.size, SPYI_STORE_VERSION);
     spyi_text_add_n(&file, (const char *)&hash, sizeof hash);
     spyi_store_path(store, question, &path);
-    spyi_text_add(&unfinished, "%s.%u.%u", spyi_text_str(&path), (unsigned)spyi_process_number(),
-                  (unsigned)spyi_atomic_add(&store->files, 1));
     if (spyi_failed_allocations() == failed) {
-        bool written = spyi_file_write(unfinished.data, file.data, file.size);
+        bool written = spyi_file_replace(path.data, file.data, file.size);
         if (!written) { // the first answer of its folder, or the folder was removed
             size_t folder = strlen(store->folder) + 3;
             char separator = path.data[folder];
             path.data[folder] = '\0';
-            if (spyi_store_make(path.data)) written = spyi_file_write(unfinished.data, file.data, file.size);
+            bool made = spyi_store_make(path.data);
             path.data[folder] = separator;
+            written = made && spyi_file_replace(path.data, file.data, file.size);
         }
         const char *problem = written ? NULL : spyi_file_problem();
-        if (written && !spyi_file_rename(unfinished.data, path.data)) problem = spyi_file_problem();
-        if (problem) spyi_store_remove(unfinished.data);
         if (!problem) (void)spyi_atomic_add(&store->writes, 1);
         else if (spyi_atomic_add(&store->broken, 1) == 1)
             spyi_logf(store->ctx, SPY_LOG_LEVEL_WARNING,
@@ -12293,7 +12365,6 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
                       problem);
     }
     spyi_text_free(&path);
-    spyi_text_free(&unfinished);
     spyi_text_free(&file);
 }
 
@@ -12319,7 +12390,7 @@ static void spyi_store_sum_file(void *user, const char *folder, const spyi_store
     char path[1200];
     bool unfinished = strchr(file->name, '.') != NULL;
     snprintf(path, sizeof path, "%s/%s", folder, file->name);
-    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_store_remove(path);
+    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_file_remove(path);
     if (unfinished) return;
     sum->count++;
     sum->bytes += file->bytes;
@@ -12378,7 +12449,7 @@ static void spyi_store_shrink(const spyi_store *store) {
             char path[1200];
             snprintf(path, sizeof path, "%s/%02x/%s", store->folder, (unsigned)sum.items[i].folder,
                      sum.items[i].file.name);
-            spyi_store_remove(path);
+            spyi_file_remove(path);
             sum.bytes -= sum.items[i].file.bytes;
         }
     }
@@ -12568,6 +12639,7 @@ typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
     char taken[SPYI_THREAD_TEXT]; // text that the last take returned
+    spy_status reported;          // last error, on any device
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
@@ -12585,6 +12657,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_text text = { NULL, 0, 0 }, swap;
     va_list args;
     SPYI_ASSERT(status != SPY_OK);
+    spyi_this_thread.reported = status;
     va_start(args, format);
     if (!ctx) {
         spyi_thread_error *mine = &spyi_this_thread;
@@ -12610,6 +12683,10 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+spy_status spyi_reported_status(void) {
+    return spyi_this_thread.reported;
 }
 
 // Reports a device that the parent process made. No lock is taken: a thread that does not exist in this
@@ -25532,15 +25609,16 @@ static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portabl
     spyi_text_add_n(out, (const char *)name, sizeof name);
 }
 
-// Finds what a pack has for this device: code of its own compute capability or of an earlier one of its generation, else
-// PTX of any earlier one, newest first.
+// Finds what a pack has for this device: code of its own compute capability or, before 9.0, of an earlier one of its
+// generation, else PTX of any earlier one, newest first. From 9.0 on NVRTC makes code for one compute capability alone
+// (cuda/nvrtc.c).
 static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
     spyi_store *pack = b->device->ctx.pack;
     spyi_text question = { NULL, 0, 0 };
-    uint32_t arch = b->profile.arch;
+    uint32_t arch = b->profile.arch, earlier = arch < 90 ? arch % 10 : 0;
     bool found = false;
     for (int portable = 0; portable < 2; portable++)
-        for (uint32_t a = arch; !found && a && a + (portable ? arch : arch % 10) >= arch; a--) {
+        for (uint32_t a = arch; !found && a && a + (portable ? arch : earlier) >= arch; a--) {
             spyi_build_question(b, a, portable != 0, &question);
             found = spyi_store_get(pack, &question, blob);
         }
@@ -26651,7 +26729,7 @@ static spy_status spyi_write_saved(spy_device *device, const spy_args *args, spy
 
 spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tensors) {
     const char *function = "spy_save_tensors";
-    spyi_text error = { NULL, 0, 0 }, head = { NULL, 0, 0 }, file = { NULL, 0, 0 }, part = { NULL, 0, 0 };
+    spyi_text error = { NULL, 0, 0 }, head = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
     if (status != SPY_OK) return status;
@@ -26660,18 +26738,12 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
         spyi_text_add(&error, "expected a path and a list of tensors, got none");
     } else status = spyi_write_saved(device, &tensors, &head, &file, &error);
     if (status == SPY_OK && spyi_failed_allocations() != failed) status = SPY_ERROR_OUT_OF_MEMORY;
-    if (status == SPY_OK) {
-        spyi_text_add(&part, "%s.part", path);
-        const char *written = spyi_text_str(&part);
-        if (!spyi_file_write(written, file.data, file.size) || !spyi_file_rename(written, path)) {
-            status = SPY_ERROR_IO;
-            spyi_text_add(&error, "'%s' cannot be written: %s", path, spyi_file_problem());
-            (void)remove(written);
-        }
+    if (status == SPY_OK && !spyi_file_replace(path, file.data, file.size)) {
+        spyi_text_add(&error, "'%s' cannot be written: %s", path, spyi_file_problem());
+        status = spyi_check_allocations(failed, SPY_ERROR_IO, &error);
     }
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_text_free(&head);
-    spyi_text_free(&part);
     free(file.data);
     spyi_leave(device);
     return status;
@@ -51234,35 +51306,45 @@ SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_va
 
 // >>writing
 
-static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text *error) {
-    spyi_text file = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 };
-    spyi_archive *other = NULL;
+// Reads the pack that is at `path`; *other stays NULL when there is none.
+static spy_status spyi_pack_read(const char *path, spyi_archive **other, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 }, why = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = SPY_OK;
-    if (spyi_file_exists(path)) {
-        spyi_text why = { NULL, 0, 0 };
-        bool read = spyi_file_read(path, &file);
-        if (read) other = spyi_archive_open(file.data, file.size, true, &why);
-        if (!other) {
-            spyi_text_add(error, "%s: there is a file that no pack can be added to: %s", path,
-                          read ? spyi_text_str(&why) : spyi_file_problem());
-            status = SPY_ERROR_INVALID_ARGUMENT;
-        }
-        spyi_text_free(&why);
+    if (!spyi_file_exists(path)) return SPY_OK;
+    if (!spyi_file_read(path, &file)) {
+        spyi_text_add(error, "%s: the pack that is there cannot be read: %s", path, spyi_file_problem());
+        spyi_text_free(&file);
+        return spyi_check_allocations(failed, SPY_ERROR_IO, error);
     }
+    *other = spyi_archive_open(file.data, file.size, true, &why);
+    if (!*other) {
+        spyi_text_add(error, "%s: there is a file that no pack can be added to: %s", path,
+                      spyi_text_str(&why));
+        status = spyi_check_allocations(failed, SPY_ERROR_INVALID_ARGUMENT, error);
+    }
+    spyi_text_free(&why);
+    return status;
+}
+
+static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text *error) {
+    spyi_text bytes = { NULL, 0, 0 };
+    spyi_archive *other = NULL;
+    uint32_t failed = spyi_failed_allocations();
+    // Another process that adds to this pack meanwhile would write what it has read before, without what this one adds.
+    intptr_t lock = spyi_file_lock(path);
+    spy_status status = spyi_pack_read(path, &other, error);
     if (status == SPY_OK && !spyi_archive_write(spyi_store_pack(device->ctx.pack), other, &bytes)) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
-    // Another name first, so that a program that starts meanwhile reads a whole pack.
-    spyi_text_add(&unfinished, "%s.unfinished", path);
-    if (status == SPY_OK && (!spyi_file_write(spyi_text_str(&unfinished), bytes.data, bytes.size) ||
-                             !spyi_file_rename(spyi_text_str(&unfinished), path))) {
+    if (status == SPY_OK && !spyi_file_replace(path, bytes.data, bytes.size)) {
         spyi_text_add(error, "%s: the file cannot be written: %s", path, spyi_file_problem());
-        status = SPY_ERROR_IO;
+        status = spyi_check_allocations(failed, SPY_ERROR_IO, error);
     }
+    spyi_file_unlock(lock);
     spyi_archive_close(other);
     spyi_text_free(&bytes);
-    spyi_text_free(&unfinished);
     return status;
 }
 
@@ -52078,6 +52160,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         *left = true;
         return SPY_OK;
     }
+    uint32_t lacks = spyi_compiler_lacks(device->compiler);
     bool leaves = !stay && spyi_call_step_out(function, &outside, plan, &key, size);
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
@@ -52088,7 +52171,9 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         *left = true;
         return SPY_OK;
     }
-    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
+    // Otherwise the pack has the call, but no code for this device, and `error` says so.
+    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device) &&
+        spyi_compiler_lacks(device->compiler) != lacks)
         status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (records && !plain && !values->threads &&
@@ -60391,12 +60476,6 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
 
 // >>temporaries
 
-static spy_status spyi_draw_no(
-    const spyi_draw_pass *pass) { // the error has been reported by a public function
-    (void)pass;
-    return SPY_ERROR_INTERNAL;
-}
-
 // Returns a view of an attribute's numbers, of shape (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
@@ -60612,7 +60691,7 @@ static spy_status spyi_draw_call_of(spyi_draw_pass *pass, spy_function *function
     spy_args args;
     spy_call_options options = pass->options;
     if (!function) function = spy_find_function(pass->gradient.module, name);
-    if (!function) return spyi_draw_no(pass);
+    if (!function) return spyi_reported_status();
     args.items = pass->args;
     args.count = pass->arg_count;
     options.mode = mode;
@@ -60716,7 +60795,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
 }
 
 static spy_status spyi_draw_run(spyi_draw_pass *pass) {
-    if (!spyi_draw_tensors(pass) || !spyi_draw_id_objects(pass)) return spyi_draw_no(pass);
+    if (!spyi_draw_tensors(pass) || !spyi_draw_id_objects(pass)) return spyi_reported_status();
     spy_status status = spyi_draw_run_corners(pass, SPY_CALL_MODE_DEFAULT);
     if (status == SPY_OK) status = spyi_draw_run_ids(pass);
     if (status == SPY_OK) status = spyi_draw_run_pixels(pass, false);

@@ -21,7 +21,8 @@ PHOTO = TOP / "build/data/astronaut.png"
 def run(program, *arguments):
     print(f"{program.stem} ...", flush=True)
     words = [sys.executable, program] if program.suffix == ".py" else [program]
-    subprocess.run([*words, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+    folder = TOP / "examples" / program.stem  # the C programs look for their Slang files in the current folder
+    subprocess.run([*words, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL, cwd=folder if folder.is_dir() else TOP)
 
 
 def smaller(pixels, size):

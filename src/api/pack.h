@@ -22,7 +22,8 @@ extern "C" {
 
 // Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`, it gets
 // what it does not have yet, so that one file serves several backends. SPY_ERROR_UNSUPPORTED for a device that does not
-// record; SPY_ERROR_IO when the file cannot be written; SPY_ERROR_INVALID_ARGUMENT when another file is there.
+// record; SPY_ERROR_INVALID_ARGUMENT without a path, or when a file is there that is no pack of this version;
+// SPY_ERROR_IO when the file cannot be read or written: then it is as it was. Several processes may add to one pack.
 // Threads: any.
 SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
 

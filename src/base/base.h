@@ -221,7 +221,14 @@ SPYI_FN void *spyi_realloc(void *memory, size_t size);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false means that the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
-SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
+SPYI_FN void spyi_file_remove(const char *path);
+// Writes a file in the place of the one that is there. Whoever reads `path` meanwhile gets the old file or the new one,
+// and other threads and processes may write the same path. false: the old file is as it was.
+SPYI_FN bool spyi_file_replace(const char *path, const void *data, size_t size);
+// Waits until no other thread or process has the lock of the file at `path`, which need not exist, and takes it. The
+// lock lies beside the file: it leaves nothing on disk, and ends with the process. 0: the system gives none here.
+SPYI_FN intptr_t spyi_file_lock(const char *path);
+SPYI_FN void spyi_file_unlock(intptr_t lock);
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
@@ -334,6 +341,8 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Returns the status of this thread's last error: of a public function that gave NULL, right after it.
+SPYI_FN spy_status spyi_reported_status(void);
 // Refuses a call in the child of a fork.
 SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);

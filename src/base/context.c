@@ -172,6 +172,7 @@ typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
     char taken[SPYI_THREAD_TEXT]; // text that the last take returned
+    spy_status reported;          // last error, on any device
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
@@ -189,6 +190,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_text text = { NULL, 0, 0 }, swap;
     va_list args;
     SPYI_ASSERT(status != SPY_OK);
+    spyi_this_thread.reported = status;
     va_start(args, format);
     if (!ctx) {
         spyi_thread_error *mine = &spyi_this_thread;
@@ -214,6 +216,10 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+spy_status spyi_reported_status(void) {
+    return spyi_this_thread.reported;
 }
 
 // Reports a device that the parent process made. No lock is taken: a thread that does not exist in this

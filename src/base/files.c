@@ -15,7 +15,10 @@
 #include <windows.h>
 #else
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 // Adds the text before the last slash.
@@ -65,10 +68,40 @@ uint64_t spyi_library_stamp(const char *path) {
     return spyi_file_stamp(path);
 }
 
-bool spyi_file_rename(const char *from, const char *to) {
+static bool spyi_file_rename(const char *from, const char *to) {
     wchar_t wide[2][SPYI_MAX_PATH];
     return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
            MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
+void spyi_file_remove(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    if (spyi_wide_path(path, wide)) DeleteFileW(wide);
+}
+
+static uint32_t spyi_process_number(void) {
+    return (uint32_t)GetCurrentProcessId();
+}
+
+// A mutex of the session, which is named after the full path.
+intptr_t spyi_file_lock(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH], full[SPYI_MAX_PATH];
+    char name[64];
+    if (!spyi_wide_path(path, wide)) return 0;
+    DWORD size = GetFullPathNameW(wide, SPYI_MAX_PATH, full, NULL);
+    if (size == 0 || size >= SPYI_MAX_PATH) return 0;
+    snprintf(name, sizeof name, "Local\\slangpy_file_%016llx",
+             (unsigned long long)spyi_hash(full, size * sizeof *full, 0));
+    HANDLE mutex = spyi_wide_path(name, wide) ? CreateMutexW(NULL, FALSE, wide) : NULL;
+    if (!mutex) return 0;
+    (void)WaitForSingleObject(mutex, INFINITE); // it is ours, too, when its last owner has died
+    return (intptr_t)mutex;
+}
+
+void spyi_file_unlock(intptr_t lock) {
+    if (!lock) return;
+    ReleaseMutex((HANDLE)lock);
+    CloseHandle((HANDLE)lock);
 }
 
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
@@ -250,8 +283,39 @@ static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     return 0;
 }
 
-bool spyi_file_rename(const char *from, const char *to) {
+static bool spyi_file_rename(const char *from, const char *to) {
     return rename(from, to) == 0;
+}
+
+void spyi_file_remove(const char *path) {
+    (void)unlink(path);
+}
+
+static uint32_t spyi_process_number(void) {
+    return (uint32_t)getpid();
+}
+
+// The lock of the folder that has the file.
+intptr_t spyi_file_lock(const char *path) {
+    spyi_text folder = { NULL, 0, 0 };
+    int flags = O_RDONLY;
+#ifdef O_CLOEXEC
+    flags |= O_CLOEXEC;
+#endif
+    spyi_add_folder(&folder, path, strlen(path));
+    int file = open(folder.size ? folder.data : ".", flags);
+    spyi_text_free(&folder);
+    if (file < 0) return 0;
+    while (flock(file, LOCK_EX) != 0) {
+        if (errno == EINTR) continue;
+        close(file); // a file system without locks
+        return 0;
+    }
+    return (intptr_t)file + 1;
+}
+
+void spyi_file_unlock(intptr_t lock) {
+    if (lock) close((int)(lock - 1));
 }
 
 uint64_t spyi_library_stamp(const char *path) {
@@ -374,6 +438,7 @@ const char *spyi_file_problem(void) {
         { ENFILE, "the system has too many open files" },
         { ENOSPC, "the disk is full" },
         { EIO, "the disk failed" },
+        { ENOMEM, "out of host memory" },
 #ifdef ENOTDIR
         { ENOTDIR, "a part of the path is a file, not a folder" },
 #endif
@@ -421,5 +486,23 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     if (!file) return false;
     good = size == 0 || fwrite(data, 1, size, file) == size;
     if (fclose(file) != 0) good = false; // a full disk may show only here
+    return good;
+}
+
+bool spyi_file_replace(const char *path, const void *data, size_t size) {
+    spyi_text unfinished = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    // Two threads of a process differ in where this variable lies.
+    spyi_text_add(&unfinished, "%s.%u.%llx", path, (unsigned)spyi_process_number(),
+                  (unsigned long long)(uintptr_t)&unfinished);
+    bool good = spyi_failed_allocations() == failed;
+    if (!good) errno = ENOMEM;
+    if (good && (!spyi_file_write(unfinished.data, data, size) || !spyi_file_rename(unfinished.data, path))) {
+        int reason = errno;
+        spyi_file_remove(unfinished.data);
+        errno = reason;
+        good = false;
+    }
+    spyi_text_free(&unfinished);
     return good;
 }

@@ -34,10 +34,9 @@ struct spyi_store {
     spyi_context *ctx;
     char *folder;
     uint64_t most_bytes;
-    spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
-    spyi_atomic broken;                      // writing has failed: nothing more is written
-    spyi_archive *pack;                      // the answers are in its memory; NULL means that they are in
-                                             // `folder`
+    spyi_atomic hits, misses, writes;
+    spyi_atomic broken; // writing has failed: nothing more is written
+    spyi_archive *pack; // the answers are in its memory; NULL means that they are in `folder`
 };
 
 // >>the system
@@ -67,17 +66,8 @@ static const char *spyi_store_unsafe(const char *path) {
     return spyi_folder_exists(path) ? NULL : "it is not a folder";
 }
 
-static void spyi_store_remove(const char *path) {
-    wchar_t wide[1024];
-    if (spyi_store_wide(path, wide, 1024)) DeleteFileW(wide);
-}
-
 static void spyi_store_touch(const char *path) {
     (void)path; // reading a file notes its use
-}
-
-static uint32_t spyi_process_number(void) {
-    return (uint32_t)GetCurrentProcessId();
 }
 
 static int64_t spyi_store_seconds(FILETIME t) {
@@ -129,18 +119,10 @@ static const char *spyi_store_unsafe(const char *path) {
     return NULL;
 }
 
-static void spyi_store_remove(const char *path) {
-    (void)unlink(path);
-}
-
 static void spyi_store_touch(const char *path) {
     struct stat info;
     if (stat(path, &info) == 0 && (int64_t)time(NULL) - (int64_t)info.st_mtime > SPYI_STORE_TOUCH_S)
         (void)utime(path, NULL);
-}
-
-static uint32_t spyi_process_number(void) {
-    return (uint32_t)getpid();
 }
 
 static void spyi_store_list(const char *folder, spyi_store_visit func, void *user) {
@@ -282,7 +264,7 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
     if (found && !good) {
         spyi_logf(store->ctx, SPY_LOG_LEVEL_INFO,
                   "the cache's file '%s' is damaged or foreign, and made anew", path.data);
-        spyi_store_remove(path.data);
+        spyi_file_remove(path.data);
     }
     (void)spyi_atomic_add(good ? &store->hits : &store->misses, 1);
     spyi_text_free(&path);
@@ -301,7 +283,7 @@ SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question) {
 }
 
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer) {
-    spyi_text path = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 }, file = { NULL, 0, 0 };
+    spyi_text path = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), version[2] = { SPYI_STORE_VERSION, 0 };
     if (!store || spyi_atomic_load(&store->broken) || !question->size) return;
     if (store->pack) {
@@ -317,20 +299,17 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     uint64_t hash = spyi_hash(file.data, file.size, SPYI_STORE_VERSION);
     spyi_text_add_n(&file, (const char *)&hash, sizeof hash);
     spyi_store_path(store, question, &path);
-    spyi_text_add(&unfinished, "%s.%u.%u", spyi_text_str(&path), (unsigned)spyi_process_number(),
-                  (unsigned)spyi_atomic_add(&store->files, 1));
     if (spyi_failed_allocations() == failed) {
-        bool written = spyi_file_write(unfinished.data, file.data, file.size);
+        bool written = spyi_file_replace(path.data, file.data, file.size);
         if (!written) { // the first answer of its folder, or the folder was removed
             size_t folder = strlen(store->folder) + 3;
             char separator = path.data[folder];
             path.data[folder] = '\0';
-            if (spyi_store_make(path.data)) written = spyi_file_write(unfinished.data, file.data, file.size);
+            bool made = spyi_store_make(path.data);
             path.data[folder] = separator;
+            written = made && spyi_file_replace(path.data, file.data, file.size);
         }
         const char *problem = written ? NULL : spyi_file_problem();
-        if (written && !spyi_file_rename(unfinished.data, path.data)) problem = spyi_file_problem();
-        if (problem) spyi_store_remove(unfinished.data);
         if (!problem) (void)spyi_atomic_add(&store->writes, 1);
         else if (spyi_atomic_add(&store->broken, 1) == 1)
             spyi_logf(store->ctx, SPY_LOG_LEVEL_WARNING,
@@ -338,7 +317,6 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
                       problem);
     }
     spyi_text_free(&path);
-    spyi_text_free(&unfinished);
     spyi_text_free(&file);
 }
 
@@ -364,7 +342,7 @@ static void spyi_store_sum_file(void *user, const char *folder, const spyi_store
     char path[1200];
     bool unfinished = strchr(file->name, '.') != NULL;
     snprintf(path, sizeof path, "%s/%s", folder, file->name);
-    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_store_remove(path);
+    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_file_remove(path);
     if (unfinished) return;
     sum->count++;
     sum->bytes += file->bytes;
@@ -423,7 +401,7 @@ static void spyi_store_shrink(const spyi_store *store) {
             char path[1200];
             snprintf(path, sizeof path, "%s/%02x/%s", store->folder, (unsigned)sum.items[i].folder,
                      sum.items[i].file.name);
-            spyi_store_remove(path);
+            spyi_file_remove(path);
             sum.bytes -= sum.items[i].file.bytes;
         }
     }

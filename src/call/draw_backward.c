@@ -236,12 +236,6 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
 
 // >>temporaries
 
-static spy_status spyi_draw_no(
-    const spyi_draw_pass *pass) { // the error has been reported by a public function
-    (void)pass;
-    return SPY_ERROR_INTERNAL;
-}
-
 // Returns a view of an attribute's numbers, of shape (n, columns).
 static spy_tensor *spyi_draw_numbers(spy_tensor *tensor, uint32_t columns) {
     spy_tensor *flat = spy_create_flat_view(tensor);
@@ -457,7 +451,7 @@ static spy_status spyi_draw_call_of(spyi_draw_pass *pass, spy_function *function
     spy_args args;
     spy_call_options options = pass->options;
     if (!function) function = spy_find_function(pass->gradient.module, name);
-    if (!function) return spyi_draw_no(pass);
+    if (!function) return spyi_reported_status();
     args.items = pass->args;
     args.count = pass->arg_count;
     options.mode = mode;
@@ -561,7 +555,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
 }
 
 static spy_status spyi_draw_run(spyi_draw_pass *pass) {
-    if (!spyi_draw_tensors(pass) || !spyi_draw_id_objects(pass)) return spyi_draw_no(pass);
+    if (!spyi_draw_tensors(pass) || !spyi_draw_id_objects(pass)) return spyi_reported_status();
     spy_status status = spyi_draw_run_corners(pass, SPY_CALL_MODE_DEFAULT);
     if (status == SPY_OK) status = spyi_draw_run_ids(pass);
     if (status == SPY_OK) status = spyi_draw_run_pixels(pass, false);

@@ -107,15 +107,16 @@ static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portabl
     spyi_text_add_n(out, (const char *)name, sizeof name);
 }
 
-// Finds what a pack has for this device: code of its own compute capability or of an earlier one of its generation, else
-// PTX of any earlier one, newest first.
+// Finds what a pack has for this device: code of its own compute capability or, before 9.0, of an earlier one of its
+// generation, else PTX of any earlier one, newest first. From 9.0 on NVRTC makes code for one compute capability alone
+// (cuda/nvrtc.c).
 static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
     spyi_store *pack = b->device->ctx.pack;
     spyi_text question = { NULL, 0, 0 };
-    uint32_t arch = b->profile.arch;
+    uint32_t arch = b->profile.arch, earlier = arch < 90 ? arch % 10 : 0;
     bool found = false;
     for (int portable = 0; portable < 2; portable++)
-        for (uint32_t a = arch; !found && a && a + (portable ? arch : arch % 10) >= arch; a--) {
+        for (uint32_t a = arch; !found && a && a + (portable ? arch : earlier) >= arch; a--) {
             spyi_build_question(b, a, portable != 0, &question);
             found = spyi_store_get(pack, &question, blob);
         }

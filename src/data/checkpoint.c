@@ -97,7 +97,7 @@ static spy_status spyi_write_saved(spy_device *device, const spy_args *args, spy
 
 spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tensors) {
     const char *function = "spy_save_tensors";
-    spyi_text error = { NULL, 0, 0 }, head = { NULL, 0, 0 }, file = { NULL, 0, 0 }, part = { NULL, 0, 0 };
+    spyi_text error = { NULL, 0, 0 }, head = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
     if (status != SPY_OK) return status;
@@ -106,18 +106,12 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
         spyi_text_add(&error, "expected a path and a list of tensors, got none");
     } else status = spyi_write_saved(device, &tensors, &head, &file, &error);
     if (status == SPY_OK && spyi_failed_allocations() != failed) status = SPY_ERROR_OUT_OF_MEMORY;
-    if (status == SPY_OK) {
-        spyi_text_add(&part, "%s.part", path);
-        const char *written = spyi_text_str(&part);
-        if (!spyi_file_write(written, file.data, file.size) || !spyi_file_rename(written, path)) {
-            status = SPY_ERROR_IO;
-            spyi_text_add(&error, "'%s' cannot be written: %s", path, spyi_file_problem());
-            (void)remove(written);
-        }
+    if (status == SPY_OK && !spyi_file_replace(path, file.data, file.size)) {
+        spyi_text_add(&error, "'%s' cannot be written: %s", path, spyi_file_problem());
+        status = spyi_check_allocations(failed, SPY_ERROR_IO, &error);
     }
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_text_free(&head);
-    spyi_text_free(&part);
     free(file.data);
     spyi_leave(device);
     return status;

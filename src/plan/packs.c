@@ -139,35 +139,45 @@ SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_va
 
 // >>writing
 
-static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text *error) {
-    spyi_text file = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 };
-    spyi_archive *other = NULL;
+// Reads the pack that is at `path`; *other stays NULL when there is none.
+static spy_status spyi_pack_read(const char *path, spyi_archive **other, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 }, why = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     spy_status status = SPY_OK;
-    if (spyi_file_exists(path)) {
-        spyi_text why = { NULL, 0, 0 };
-        bool read = spyi_file_read(path, &file);
-        if (read) other = spyi_archive_open(file.data, file.size, true, &why);
-        if (!other) {
-            spyi_text_add(error, "%s: there is a file that no pack can be added to: %s", path,
-                          read ? spyi_text_str(&why) : spyi_file_problem());
-            status = SPY_ERROR_INVALID_ARGUMENT;
-        }
-        spyi_text_free(&why);
+    if (!spyi_file_exists(path)) return SPY_OK;
+    if (!spyi_file_read(path, &file)) {
+        spyi_text_add(error, "%s: the pack that is there cannot be read: %s", path, spyi_file_problem());
+        spyi_text_free(&file);
+        return spyi_check_allocations(failed, SPY_ERROR_IO, error);
     }
+    *other = spyi_archive_open(file.data, file.size, true, &why);
+    if (!*other) {
+        spyi_text_add(error, "%s: there is a file that no pack can be added to: %s", path,
+                      spyi_text_str(&why));
+        status = spyi_check_allocations(failed, SPY_ERROR_INVALID_ARGUMENT, error);
+    }
+    spyi_text_free(&why);
+    return status;
+}
+
+static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text *error) {
+    spyi_text bytes = { NULL, 0, 0 };
+    spyi_archive *other = NULL;
+    uint32_t failed = spyi_failed_allocations();
+    // Another process that adds to this pack meanwhile would write what it has read before, without what this one adds.
+    intptr_t lock = spyi_file_lock(path);
+    spy_status status = spyi_pack_read(path, &other, error);
     if (status == SPY_OK && !spyi_archive_write(spyi_store_pack(device->ctx.pack), other, &bytes)) {
         spyi_text_add(error, "out of host memory");
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
-    // Another name first, so that a program that starts meanwhile reads a whole pack.
-    spyi_text_add(&unfinished, "%s.unfinished", path);
-    if (status == SPY_OK && (!spyi_file_write(spyi_text_str(&unfinished), bytes.data, bytes.size) ||
-                             !spyi_file_rename(spyi_text_str(&unfinished), path))) {
+    if (status == SPY_OK && !spyi_file_replace(path, bytes.data, bytes.size)) {
         spyi_text_add(error, "%s: the file cannot be written: %s", path, spyi_file_problem());
-        status = SPY_ERROR_IO;
+        status = spyi_check_allocations(failed, SPY_ERROR_IO, error);
     }
+    spyi_file_unlock(lock);
     spyi_archive_close(other);
     spyi_text_free(&bytes);
-    spyi_text_free(&unfinished);
     return status;
 }
 

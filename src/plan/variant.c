@@ -481,6 +481,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         *left = true;
         return SPY_OK;
     }
+    uint32_t lacks = spyi_compiler_lacks(device->compiler);
     bool leaves = !stay && spyi_call_step_out(function, &outside, plan, &key, size);
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
@@ -491,7 +492,9 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         *left = true;
         return SPY_OK;
     }
-    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
+    // Otherwise the pack has the call, but no code for this device, and `error` says so.
+    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device) &&
+        spyi_compiler_lacks(device->compiler) != lacks)
         status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (records && !plain && !values->threads &&

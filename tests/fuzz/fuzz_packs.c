@@ -1,9 +1,12 @@
-// Packs whose bytes are not what was written. A pack with a changed bit anywhere is refused. One whose hash is right again, as only
-// an attacker makes it, gives results or errors: whatever the answers in it say, nothing is read or written where it must not be. The
-// answers are those of the cache on disk, too.
+// Packs and files of the cache on disk whose bytes are not what was written. A pack with a changed bit anywhere is refused. One whose
+// hash is right again, as only an attacker makes it, gives results or errors: whatever the answers in it say, nothing is read or
+// written where it must not be. The same for the files of a cache.
 //
-// fuzz_packs [ROUNDS]: seeded (SPY_TEST_SEED); fuzz_packs --seed FILE writes a pack for libFuzzer's corpus. With -DSPY_LIBFUZZER and
-// -fsanitize=fuzzer the file is a libFuzzer target, whose inputs are packs.
+// The answers of libslang are recorded once, by a process of its own; this one never opens libslang, on the null backend.
+//
+// fuzz_packs [ROUNDS]: seeded (SPY_TEST_SEED). With -DSPY_LIBFUZZER and -fsanitize=fuzzer the file is a libFuzzer target
+// (build/libfuzzer/fuzz_packs). It needs no corpus: an input is a seed's number and its bytes, and the mutator begins with those of a seed.
+#define _DEFAULT_SOURCE // mkdtemp, popen, symlink, truncate
 #include "spy_test.h"
 
 #include "api/gradient.h"
@@ -13,6 +16,9 @@
 #include "chance.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char text[] = "uniform float gain;\n"
                            "struct Light { float3 color; float power; };\n"
@@ -38,6 +44,20 @@ static spy_tensor *floats(spy_device *device, spy_shape shape) {
     d.shape = shape;
     d.with_grad = true;
     return spy_create_tensor(device, &d);
+}
+
+// The smallest program: one call.
+static int small_program(spy_device *device, bool must) {
+    spy_module_desc m;
+    float sum = 0;
+    memset(&m, 0, sizeof m);
+    m.name = "s";
+    m.source = "float twice(float x) { return 2 * x; }\n";
+    spy_module *module = spy_load_module(device, &m);
+    int bad = spy_call(spy_find_function(module, "twice"), SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &sum))) != SPY_OK;
+    bad += spy_wait(device) != SPY_OK;
+    (void)spy_take_error(device);
+    return must ? bad : 0;
 }
 
 // Everything that a pack is asked. Each step may fail.
@@ -76,117 +96,333 @@ static int program(spy_device *device, bool must) {
     return must ? bad : 0;
 }
 
-static spy_device *open_pack(const void *bytes, size_t size) {
+
+// >>devices
+
+static char folder[64], library[96], cache[96];
+
+// `bytes`: a pack; NULL: the device uses the cache.
+static spy_device *open_device(const void *bytes, size_t size) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);
     d.backend = spyi_null_backend();
-    d.offline = true;
     d.log.func = quiet;
+    d.offline = bytes != NULL;
     d.pack_data = bytes;
     d.pack_size_bytes = size;
+    d.slang_library = library;
+    d.cache_path = bytes ? "off" : cache;
     spy_device *device = spy_create_device(&d);
     if (!device) (void)spy_take_error(NULL);
     return device;
 }
 
-// Makes the frame of the bytes right again (base/archive.c).
-static void mend(uint8_t *bytes, size_t size) {
-    static const uint8_t magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
-    uint32_t numbers[2] = { 1, SPY_VERSION };
+// Makes the frame of a pack right again (base/archive.c). `head`: the first bytes of one that is right.
+static void mend(uint8_t *bytes, size_t size, const void *head) {
+    uint32_t version;
     uint64_t whole = size;
     if (size < 40) return;
-    memcpy(bytes, magic, sizeof magic);
-    memcpy(bytes + 8, numbers, sizeof numbers);
+    memcpy(bytes, head, 16);
+    memcpy(&version, bytes + 8, sizeof version);
     memcpy(bytes + 16, &whole, sizeof whole);
-    uint64_t hash = spyi_hash(bytes + 32, size - 32, spyi_hash(bytes, 24, 1));
+    uint64_t hash = spyi_hash(bytes + 32, size - 32, spyi_hash(bytes, 24, version));
     memcpy(bytes + 24, &hash, sizeof hash);
 }
 
-static void run(const uint8_t *bytes, size_t size) {
+static void run_pack(const uint8_t *bytes, size_t size) {
     char manifest[300];
-    spy_device *device = open_pack(bytes, size);
+    spy_device *device = open_device(bytes, size);
     if (!device) return;
     (void)spy_get_pack_manifest(device, manifest, sizeof manifest);
     (void)program(device, false);
     spy_release_device(device);
 }
 
-#ifdef SPY_LIBFUZZER
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    uint8_t *copy = (uint8_t *)malloc(size + 1);
-    memcpy(copy, data, size);
-    mend(copy, size);
-    run(copy, size);
-    free(copy);
-    return 0;
-}
-#else
+// >>seeds: answers of a pack, files of a cache, and the whole pack
 
-static int record(const char *path) {
+typedef enum seed_sort {
+    PACK_ANSWER, // the input takes the place of an answer in the pack
+    PACK_WHOLE,  // of the pack, whose frame is mended
+    CACHE_ANSWER,
+    CACHE_WHOLE, // of the file, whose frame is not mended
+    SEED_SORTS
+} seed_sort;
+
+typedef struct seed_file {
+    char path[160];
+    spyi_text whole;
+    size_t question; // bytes
+} seed_file;
+
+enum { MOST_FILES = 256, STORE_HEAD = 32, PACK_HEAD = 40, PACK_ENTRY = 32 };
+
+static spyi_text pack, small;
+static seed_file files[MOST_FILES];
+static uint32_t file_count;
+
+static uint32_t pack_answers(void) {
+    uint32_t count;
+    memcpy(&count, pack.data + 32, sizeof count);
+    return count;
+}
+
+static uint32_t seeds_of(seed_sort sort) {
+    return sort == PACK_ANSWER ? pack_answers() : sort == PACK_WHOLE ? 1 : file_count;
+}
+
+// The bytes of seed `i`.
+static const char *seed_bytes(seed_sort sort, uint32_t i, size_t *size) {
+    if (sort == PACK_WHOLE) {
+        *size = pack.size;
+        return pack.data;
+    }
+    if (sort == PACK_ANSWER) {
+        uint64_t place[2];
+        memcpy(place, pack.data + PACK_HEAD + (size_t)i * PACK_ENTRY + 16, sizeof place);
+        *size = (size_t)place[1];
+        return pack.data + place[0];
+    }
+    const seed_file *f = &files[i];
+    size_t begin = sort == CACHE_WHOLE ? 0 : STORE_HEAD + f->question;
+    *size = f->whole.size - begin - (sort == CACHE_WHOLE ? 0 : 8);
+    return f->whole.data + begin;
+}
+
+static void must(bool good, const char *what) {
+    if (good) return;
+    printf("%s: 0 passed, 1 failed, 0 skipped\n", what);
+    exit(1);
+}
+
+// Runs the program with these bytes in the place of seed `i`.
+static void run_input(seed_sort sort, uint32_t i, const uint8_t *bytes, size_t size) {
+    spyi_text changed = { NULL, 0, 0 };
+    if (sort == PACK_ANSWER || sort == PACK_WHOLE) {
+        if (sort == PACK_ANSWER) { // behind the others
+            uint64_t place[2] = { pack.size, size };
+            spyi_text_add_n(&changed, pack.data, pack.size);
+            memcpy(changed.data + PACK_HEAD + (size_t)i * PACK_ENTRY + 16, place, sizeof place);
+        }
+        if (size) spyi_text_add_n(&changed, (const char *)bytes, size);
+        if (changed.size) mend((uint8_t *)changed.data, changed.size, pack.data);
+        run_pack((const uint8_t *)changed.data, changed.size);
+        spyi_text_free(&changed);
+        return;
+    }
+    static uint32_t runs;
+    const seed_file *f = &files[i];
+    if (sort == CACHE_ANSWER) {
+        uint32_t version;
+        uint64_t answer = size;
+        spyi_text_add_n(&changed, f->whole.data, STORE_HEAD + f->question);
+        memcpy(changed.data + 24, &answer, sizeof answer);
+        memcpy(&version, changed.data + 8, sizeof version);
+        if (size) spyi_text_add_n(&changed, (const char *)bytes, size);
+        uint64_t hash = spyi_hash(changed.data, changed.size, version);
+        spyi_text_add_n(&changed, (const char *)&hash, sizeof hash);
+    } else if (size) spyi_text_add_n(&changed, (const char *)bytes, size);
+    must(spyi_file_write(f->path, changed.data, changed.size), "the cache cannot be written");
+    spy_device *device = open_device(NULL, 0);
+    must(device != NULL, "no device");
+    (void)program(device, false);
+    spy_release_device(device);
+    spyi_text_free(&changed);
+    if (++runs % 512 == 0) { // what changed answers led to
+        char command[128];
+        snprintf(command, sizeof command, "rm -rf %s/*/*", cache);
+        must(system(command) == 0, "rm");
+        for (uint32_t k = 0; k < file_count; k++) must(spyi_file_write(files[k].path, files[k].whole.data, files[k].whole.size), "write");
+    } else must(spyi_file_write(f->path, f->whole.data, f->whole.size), "the cache cannot be written");
+}
+
+// >>recording
+
+static bool record_pack(const char *path, int (*run)(spy_device *, bool)) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);
     d.backend = spyi_null_backend();
     d.offline = d.record_pack = true;
     d.log.func = quiet;
+    d.slang_library = library;
+    d.cache_path = "off";
     spy_device *device = spy_create_device(&d);
-    if (!device) return 1;
-    int bad = program(device, true);
-    if (spy_save_pack(device, path) != SPY_OK) bad++;
+    bool good = device && run(device, true) == 0 && spy_save_pack(device, path) == SPY_OK;
+    if (!good) printf("%s\n", spy_take_error(device).message);
     spy_release_device(device);
-    return bad;
+    return good;
+}
+
+static int record(const char *path, const char *small_path) {
+    spy_device *device = open_device(NULL, 0);
+    bool good = device && program(device, true) == 0;
+    spy_release_device(device);
+    return good && record_pack(path, program) && record_pack(small_path, small_program) ? 0 : 1;
+}
+
+// Puts a file in the place of libslang that the cache takes for it, and the loader for none: its notes with the build's id, its size.
+static void replace_library(const char *real) {
+    enum { KEPT = 65536 };
+    static unsigned char bytes[KEPT];
+    struct stat info;
+    uint64_t table;
+    uint16_t entry, count;
+    FILE *file = fopen(real, "rb");
+    must(file && stat(real, &info) == 0 && fread(bytes, 1, KEPT, file) == KEPT, "libslang cannot be read");
+    fclose(file);
+    memcpy(&table, bytes + 32, sizeof table);
+    memcpy(&entry, bytes + 54, sizeof entry);
+    memcpy(&count, bytes + 56, sizeof count);
+    for (uint16_t i = 0; i < count; i++)
+        if (bytes[table + (size_t)i * entry] != 4) memset(bytes + table + (size_t)i * entry, 0, 4);
+    uint64_t before = spyi_library_stamp(library);
+    (void)remove(library);
+    must(spyi_file_write(library, bytes, KEPT) && truncate(library, info.st_size) == 0, "libslang's stand-in cannot be written");
+    must(spyi_library_stamp(library) == before, "libslang's stand-in is taken for another");
+}
+
+static void remove_folder(void) {
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    (void)!system(command);
+}
+
+static void prepare(void) {
+    char path[2][96], command[160], line[160];
+    const char *real = getenv("SLANGPY_SLANG_LIBRARY");
+    int status = 0;
+    snprintf(folder, sizeof folder, "%s/spy_fuzz_packs_XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    must(real && mkdtemp(folder), "SLANGPY_SLANG_LIBRARY is not set, or no folder");
+    snprintf(library, sizeof library, "%s/libslang-compiler.so", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(path[0], sizeof path[0], "%s/app.pack", folder);
+    snprintf(path[1], sizeof path[1], "%s/small.pack", folder);
+    must(symlink(real, library) == 0, "symlink");
+    pid_t child = fork();
+    if (child == 0) _exit(record(path[0], path[1]));
+    must(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "nothing can be recorded");
+    atexit(remove_folder);
+    must(spyi_file_read(path[0], &pack) && spyi_file_read(path[1], &small), "the packs cannot be read");
+    snprintf(command, sizeof command, "find %s -type f | sort", cache);
+    FILE *list = popen(command, "r");
+    while (list && fgets(line, sizeof line, list)) {
+        uint64_t question;
+        seed_file *f = &files[file_count++];
+        must(file_count <= MOST_FILES, "too many files");
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(f->path, sizeof f->path, "%s", line);
+        must(spyi_file_read(f->path, &f->whole) && f->whole.size > STORE_HEAD, "the cache cannot be read");
+        memcpy(&question, f->whole.data + 16, sizeof question);
+        f->question = (size_t)question;
+    }
+    must(list && pclose(list) == 0 && file_count > 5, "the cache has no files");
+    replace_library(real);
+    // As they were written, both run without libslang.
+    for (int packed = 0; packed < 3; packed++) {
+        spy_device *right = packed == 2 ? open_device(small.data, small.size) : packed ? open_device(pack.data, pack.size) : open_device(NULL, 0);
+        must(right && (packed == 2 ? small_program(right, true) : program(right, true)) == 0, "what was recorded does not run");
+        must(spy_get_device_stats(right).compiler_loads == 0, "it needs libslang");
+        spy_release_device(right);
+    }
+}
+
+#ifdef SPY_LIBFUZZER
+int LLVMFuzzerInitialize(int *count, char ***words);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int number);
+enum { INPUT_HEAD = 3 }; // sort, number of the seed
+
+int LLVMFuzzerInitialize(int *count, char ***words) {
+    (void)count, (void)words;
+    prepare();
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int number) {
+    chance_state = number;
+    if (size < INPUT_HEAD || below(8) == 0) { // begins with a seed
+        seed_sort sort = (seed_sort)below(SEED_SORTS);
+        uint32_t i = below(seeds_of(sort));
+        const char *bytes = seed_bytes(sort, i, &size);
+        if (most < INPUT_HEAD) return 0;
+        if (size > most - INPUT_HEAD) size = most - INPUT_HEAD;
+        data[0] = (uint8_t)sort;
+        data[1] = (uint8_t)(i & 255);
+        data[2] = (uint8_t)(i >> 8);
+        memcpy(data + INPUT_HEAD, bytes, size);
+        size += INPUT_HEAD;
+    }
+    return INPUT_HEAD + LLVMFuzzerMutate(data + INPUT_HEAD, size - INPUT_HEAD, most - INPUT_HEAD);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < INPUT_HEAD) return 0;
+    seed_sort sort = (seed_sort)(data[0] % SEED_SORTS);
+    run_input(sort, (data[1] | (uint32_t)data[2] << 8) % seeds_of(sort), data + INPUT_HEAD, size - INPUT_HEAD);
+    return 0;
+}
+#else
+
+// Every bit of a small pack, or a tenth of them: refused with the hash as it was, and no harm with a hash that fits.
+static int flip_bits(void) {
+    size_t step = 10 / test_count(10), count = 0;
+    int failed = 0;
+    uint8_t *bytes = (uint8_t *)malloc(small.size);
+    for (size_t bit = below((uint32_t)step); bit < small.size * 8; bit += step, count++) {
+        memcpy(bytes, small.data, small.size);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        spy_device *device = open_device(bytes, small.size);
+        if (device) {
+            printf("a pack with bit %zu changed was taken\n", bit);
+            failed++;
+            spy_release_device(device);
+        }
+        mend(bytes, small.size, small.data);
+        device = open_device(bytes, small.size);
+        if (device) (void)small_program(device, false);
+        spy_release_device(device);
+    }
+    printf("%zu of %zu bits of a pack\n", count, small.size * 8);
+    free(bytes);
+    return failed;
+}
+
+static void change(uint8_t *bytes, size_t size) {
+    int changes = 1 + (int)below(4);
+    for (int i = 0; size && i < changes; i++) {
+        size_t at = (size_t)(next_random() % size);
+        uint32_t sort = below(5);
+        if (sort == 0) bytes[at] ^= (uint8_t)(1u << below(8));
+        else if (sort == 1) bytes[at] = (uint8_t)next_random();
+        else if (sort == 2) bytes[at] = below(2) ? 0 : 255;
+        else if (at + 4 <= size) { // a length, a count or a number of something
+            static const uint32_t odd[] = { 0, 1, 2, 0x7fffffffu, 0x80000000u, 0xffffffffu, 65536, 255 };
+            uint32_t wide = odd[below(8)];
+            memcpy(bytes + at, &wide, 4);
+        }
+    }
 }
 
 int main(int count, char **words) {
-    char path[64];
-    spyi_text whole = { NULL, 0, 0 };
-    long rounds = count > 1 ? strtol(words[1], NULL, 10) : (long)test_count(20000);
-    if (count == 3 && strcmp(words[1], "--seed") == 0) return record(words[2]);
+    long rounds = count > 1 ? strtol(words[1], NULL, 10) : (long)test_count(10000);
     seed();
-    snprintf(path, sizeof path, "/tmp/spy_fuzz_packs_%d.pack", (int)(next_random() % 1000000000));
-    if (record(path) != 0 || !spyi_file_read(path, &whole)) {
-        printf("the pack cannot be recorded: 0 passed, 1 failed, 0 skipped\n");
-        return 1;
-    }
-    (void)remove(path);
-    uint8_t *bytes = (uint8_t *)malloc(whole.size);
-    int failed = 0;
-    spy_device *right = open_pack(whole.data, whole.size);
-    failed += !right || program(right, true) != 0; // as it was written
-    spy_release_device(right);
+    prepare();
+    int failed = flip_bits();
     for (long round = 0; round < rounds; round++) {
-        memcpy(bytes, whole.data, whole.size);
-        size_t size = whole.size;
-        if (round % 4 == 0) { // one bit, and the hash as it was
-            size_t bit = (size_t)(next_random() % (size * 8));
-            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            spy_device *device = open_pack(bytes, size);
-            if (device) {
-                printf("seed round %ld: a pack with bit %zu changed was taken\n", round, bit);
-                failed++;
-                spy_release_device(device);
-            }
-            continue;
-        }
-        int changes = 1 + (int)below(4);
-        for (int i = 0; i < changes; i++) {
-            size_t at = 32 + (size_t)(next_random() % (size - 32));
-            uint32_t sort = below(5), wide;
-            if (sort == 0) bytes[at] ^= (uint8_t)(1u << below(8));
-            else if (sort == 1) bytes[at] = (uint8_t)next_random();
-            else if (sort == 2) bytes[at] = below(2) ? 0 : 255;
-            else if (at + 4 <= size) { // a length, a count or a number of something
-                static const uint32_t odd[] = { 0, 1, 2, 0x7fffffffu, 0x80000000u, 0xffffffffu, 65536, 255 };
-                wide = odd[below(8)];
-                memcpy(bytes + at, &wide, 4);
-            }
-        }
-        if (below(20) == 0) size = 40 + (size_t)(next_random() % (size - 40));
-        mend(bytes, size);
-        run(bytes, size);
+        size_t size;
+        seed_sort sort = (seed_sort)below(SEED_SORTS);
+        uint32_t i = below(seeds_of(sort));
+        const char *from = seed_bytes(sort, i, &size);
+        uint8_t *bytes = (uint8_t *)malloc(size + 1);
+        memcpy(bytes, from, size);
+        change(bytes, size);
+        if (below(20) == 0 && size) size = (size_t)(next_random() % size);
+        run_input(sort, i, bytes, size);
+        free(bytes);
     }
-    free(bytes);
-    spyi_text_free(&whole);
+    for (uint32_t i = 0; i < file_count; i++) spyi_text_free(&files[i].whole);
+    spyi_text_free(&pack);
+    spyi_text_free(&small);
     printf("%ld rounds\n%d passed, %d failed, 0 skipped\n", rounds, failed ? 0 : 1, failed);
     return failed != 0;
 }

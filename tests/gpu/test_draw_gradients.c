@@ -229,9 +229,56 @@ static void test_bad(void **state) {
     drop(&s);
 }
 
+// >>host memory that runs out
+
+static long allocations_left = -1; // before one fails; negative: none does
+
+static bool fails(void) {
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+static void *allocate(size_t size, size_t alignment, void *user) {
+    (void)alignment, (void)user;
+    return fails() ? NULL : malloc(size);
+}
+
+static void *reallocate(void *memory, size_t old_size, size_t new_size, size_t alignment, void *user) {
+    (void)old_size, (void)alignment, (void)user;
+    return fails() ? NULL : realloc(memory, new_size);
+}
+
+static void release(void *memory, size_t size, void *user) {
+    (void)size, (void)user;
+    free(memory);
+}
+
+// A step that fails inside gives its own status, which is also the device's error.
+static void test_host_memory(void **state) {
+    (void)state;
+    scene s = make("vs", "fs");
+    spy_arg args[] = { spy_arg_tensor("position", s.position), spy_arg_tensor("weight", s.weight),
+                       spy_arg_f32("gain", 3), spy_arg_f32("scale", 1) };
+    OK(spy_draw_backward(s.raster, &s.draw, (spy_args){ args, 4 }, NULL));
+    long n = 0, failures = 0;
+    for (bool over = false; !over && n < 1000; n++) {
+        allocations_left = n;
+        spy_status status = spy_draw_backward(s.raster, &s.draw, (spy_args){ args, 4 }, NULL);
+        over = allocations_left >= 0;
+        allocations_left = -1;
+        spy_error e = spy_take_error(gpu_device);
+        if (status != e.code || (status != SPY_OK && status != SPY_ERROR_OUT_OF_MEMORY))
+            fail_msg("allocation %ld: '%s', and the device has '%s': %s", n, spy_status_text(status),
+                     spy_status_text(e.code), e.message);
+        failures += status != SPY_OK;
+    }
+    assert_true(failures > 3 && n < 1000);
+    drop(&s);
+}
+
 static int setup(void **state) {
     (void)state;
     spy_device_desc d = gpu_desc();
+    d.allocator = (spy_allocator){ .allocate = allocate, .reallocate = reallocate, .free = release };
     gpu_device = gpu_open(&d);
     if (!gpu_device) return 0;
     module = gpu_module(gpu_device, "draw_gradients", source);
@@ -253,6 +300,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uniforms), cmocka_unit_test(test_vertices), cmocka_unit_test(test_edges),
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_explain),  cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_host_memory),
     };
     return cmocka_run_group_tests_name("draw gradients", tests, setup, teardown);
 }

@@ -388,6 +388,64 @@ static void test_offline(void **state) {
     assert_memory_equal(plain.values, packed.values, sizeof(float) * (size_t)plain.count);
 }
 
+// The number of files in the folder.
+static int files(void) {
+    DIR *dir = opendir(folder);
+    int count = 0;
+    assert_non_null(dir);
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) count += e->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+// Processes that add to one pack at the same time: it has what each of them called, and nothing else lies beside it.
+static void test_one_pack(void **state) {
+    NEEDS();
+    enum { PROCESSES = 4 };
+    pid_t child[PROCESSES];
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    fflush(NULL);
+    for (int p = 0; p < PROCESSES; p++) {
+        child[p] = fork();
+        assert_true(child[p] >= 0);
+        if (child[p]) continue;
+        char code[100], name[8], byte;
+        spy_device_desc d = desc_of(true);
+        spy_module_desc m;
+        float sum = 0;
+        d.offline = true;
+        d.adapter_name = NULL;
+        memset(&m, 0, sizeof m);
+        snprintf(name, sizeof name, "m%d", p);
+        snprintf(code, sizeof code, "float add(float x) { return x + %d; }", p);
+        m.name = name;
+        m.source = code;
+        spy_device *device = spy_create_device(&d);
+        spy_function *add = spy_find_function(spy_load_module(device, &m), "add");
+        bool good = spy_call(add, SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &sum))) == SPY_OK;
+        close(ready[1]);
+        good = read(ready[0], &byte, 1) == 0 && good; // all begin to save when the last one is ready
+        good = spy_save_pack(device, pack) == SPY_OK && good;
+        _exit(!good);
+    }
+    close(ready[0]);
+    close(ready[1]);
+    for (int p = 0; p < PROCESSES; p++) {
+        int status = 0;
+        assert_int_equal(waitpid(child[p], &status, 0), child[p]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_int_equal(files(), 1);
+    assert_true(open_device(false));
+    char manifest[4096], line[64];
+    assert_true(spy_get_pack_manifest(gpu_device, manifest, sizeof manifest) < sizeof manifest);
+    for (int p = 0; p < PROCESSES; p++) {
+        snprintf(line, sizeof line, "call m%d.add(x: float, _result: out float)", p);
+        if (!strstr(manifest, line)) fail_msg("the pack lacks '%s':\n%s", line, manifest);
+    }
+}
+
 static void refused(const void *data, size_t size, const char *word) {
     spy_device_desc d = gpu_desc();
     d.pack_data = size ? data : "";
@@ -454,6 +512,21 @@ static void test_bad_packs(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_pack(gpu_device, source), "no pack can be added to");
     FAILS(SPY_ERROR_IO, spy_save_pack(gpu_device, "/nonexistent/app.pack"), "cannot be written");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_pack(gpu_device, NULL), "path", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_pack(gpu_device, ""), "path", "got \"\"");
+    int before = files();
+    FAILS(SPY_ERROR_IO, spy_save_pack(gpu_device, folder), folder, "cannot be written", "it is a folder");
+    assert_int_equal(files(), before); // and beside the folder:
+    DIR *dir = opendir("/tmp");
+    assert_non_null(dir);
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) // "/tmp/NAME", then more
+        if (strncmp(e->d_name, folder + 5, strlen(folder + 5)) == 0) assert_string_equal(e->d_name, folder + 5);
+    closedir(dir);
+    if (geteuid() != 0) { // root may read all files
+        assert_int_equal(chmod(pack, 0), 0);
+        FAILS(SPY_ERROR_IO, spy_save_pack(gpu_device, pack), "cannot be read", "permission denied");
+    }
+    assert_int_equal(spy_save_pack(NULL, pack), SPY_ERROR_INVALID_ARGUMENT);
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_save_pack", "got NULL");
 }
 
 int main(void) {
@@ -461,6 +534,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_runs), TEST(test_other_geometry), TEST(test_gradients), TEST(test_missing), TEST(test_offline), TEST(test_bad_packs),
+        TEST(test_one_pack),
     };
     return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

@@ -381,6 +381,7 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
     if (m && memcmp(text, "\177ELF", 4) == 0) {
         if (!cubin_name(text, m->function.name, sizeof m->function.name)) return 200;
         state.modules++;
+        state.cubins++;
         return *out = m, 0;
     }
     if (!entry || !m) return 200;
@@ -398,6 +399,7 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
     const char *room = strstr(text, "spy_groupshared[");
     if (room) m->groupshared = strtoul(room + 16, NULL, 10);
     state.modules++;
+    state.texts++;
     *out = m;
     return 0;
 }
