@@ -4001,37 +4001,37 @@ inline spy_tensor *spy_create_indexed(spy_tensor *tensor, const spyi_index_list<
 // >>slang/slangpy.slang -------------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "module slangpy;",
-    "",
-    "__include slangpy_memory;",
-    "__include slangpy_tensor;",
-    "__include slangpy_call;",
-    "__include slangpy_bounds;",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module slangpy;\n"
+    "\n"
+    "__include slangpy_memory;\n"
+    "__include slangpy_tensor;\n"
+    "__include slangpy_call;\n"
+    "__include slangpy_bounds;\n"
     "__include slangpy_random;",
     NULL
 };
@@ -4039,126 +4039,126 @@ static const char *const spyi_slang_slangpy[] = {
 // >>slang/slangpy_memory.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_memory[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "implementing slangpy;",
-    "",
-    "public vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
-    "{",
-    "    vector<Scalar, Count> value;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < Count; i = i + 1) value[i] = items[i];",
-    "    return value;",
-    "}",
-    "",
-    "internal Scalar[Count] spyi_array<Scalar : __BuiltinType, let Count : int>(vector<Scalar, Count> value)",
-    "{",
-    "    Scalar[Count] items;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < Count; i = i + 1) items[i] = value[i];",
-    "    return items;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public Element spyi_load<Element>(Element *data, int at)",
-    "{",
-    "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));",
-    "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));",
-    "    if (Element is vector<int64_t, 3>) return reinterpret<Element>(spyi_vector(((int64_t[3] *)data)[at]));",
-    "    if (Element is vector<int64_t, 4>) return reinterpret<Element>(spyi_vector(((int64_t[4] *)data)[at]));",
-    "    if (Element is vector<uint64_t, 3>) return reinterpret<Element>(spyi_vector(((uint64_t[3] *)data)[at]));",
-    "    if (Element is vector<uint64_t, 4>) return reinterpret<Element>(spyi_vector(((uint64_t[4] *)data)[at]));",
-    "    if (Element is vector<bool, 2>) return reinterpret<Element>(spyi_vector(((bool[2] *)data)[at]));",
-    "    if (Element is vector<bool, 3>) return reinterpret<Element>(spyi_vector(((bool[3] *)data)[at]));",
-    "    if (Element is vector<bool, 4>) return reinterpret<Element>(spyi_vector(((bool[4] *)data)[at]));",
-    "    return data[at];",
-    "}",
-    "",
-    "public void spyi_store<Element>(Element *data, int at, Element value)",
-    "{",
-    "    if (Element is vector<double, 3>)",
-    "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));",
-    "    else if (Element is vector<double, 4>)",
-    "        ((double[4] *)data)[at] = spyi_array(reinterpret<vector<double, 4>>(value));",
-    "    else if (Element is vector<int64_t, 3>)",
-    "        ((int64_t[3] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 3>>(value));",
-    "    else if (Element is vector<int64_t, 4>)",
-    "        ((int64_t[4] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 4>>(value));",
-    "    else if (Element is vector<uint64_t, 3>)",
-    "        ((uint64_t[3] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 3>>(value));",
-    "    else if (Element is vector<uint64_t, 4>)",
-    "        ((uint64_t[4] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 4>>(value));",
-    "    else if (Element is vector<bool, 2>)",
-    "        ((bool[2] *)data)[at] = spyi_array(reinterpret<vector<bool, 2>>(value));",
-    "    else if (Element is vector<bool, 3>)",
-    "        ((bool[3] *)data)[at] = spyi_array(reinterpret<vector<bool, 3>>(value));",
-    "    else if (Element is vector<bool, 4>)",
-    "        ((bool[4] *)data)[at] = spyi_array(reinterpret<vector<bool, 4>>(value));",
-    "    else data[at] = value;",
-    "}",
-    "",
-    "",
-    "[PreferRecompute]",
-    "public int[Rank] spyi_reverse<Index : __BuiltinIntegerType, let Rank : int>(vector<Index, Rank> index)",
-    "{",
-    "    int[Rank] result;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Rank; d = d + 1) result[d] = __intCast<int>(index[Rank - 1 - d]);",
-    "    return result;",
-    "}",
-    "",
-    "[PreferRecompute]",
-    "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(",
-    "    inout int[Rank] list, inout int count, Index item)",
-    "{",
-    "    list[count] = __intCast<int>(item);",
-    "    count = count + 1;",
-    "}",
-    "",
-    "",
-    "public extension<let Count : int> Array<int, Count>",
-    "{",
-    "    __implicit_conversion(200)",
-    "    public __init(Array<uint, Count> items)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int d = 0; d < Count; d = d + 1) this[d] = int(items[d]);",
-    "    }",
-    "}",
-    "public extension<let Count : int> Array<uint, Count>",
-    "{",
-    "    __implicit_conversion(200)",
-    "    public __init(Array<int, Count> items)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int d = 0; d < Count; d = d + 1) this[d] = uint(items[d]);",
-    "    }",
-    "}",
-    "",
-    "",
-    "[PreferRecompute]",
-    "public int[Rank] spyi_single<let Rank : int, Index : __BuiltinIntegerType>(Index index)",
-    "{",
-    "    static_assert(Rank == 1, \"a tensor takes as many indices as it has dimensions\");",
-    "    int[Rank] result;",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "implementing slangpy;\n"
+    "\n"
+    "public vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)\n"
+    "{\n"
+    "    vector<Scalar, Count> value;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < Count; i = i + 1) value[i] = items[i];\n"
+    "    return value;\n"
+    "}\n"
+    "\n"
+    "internal Scalar[Count] spyi_array<Scalar : __BuiltinType, let Count : int>(vector<Scalar, Count> value)\n"
+    "{\n"
+    "    Scalar[Count] items;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < Count; i = i + 1) items[i] = value[i];\n"
+    "    return items;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public Element spyi_load<Element>(Element *data, int at)\n"
+    "{\n"
+    "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));\n"
+    "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));\n"
+    "    if (Element is vector<int64_t, 3>) return reinterpret<Element>(spyi_vector(((int64_t[3] *)data)[at]));\n"
+    "    if (Element is vector<int64_t, 4>) return reinterpret<Element>(spyi_vector(((int64_t[4] *)data)[at]));\n"
+    "    if (Element is vector<uint64_t, 3>) return reinterpret<Element>(spyi_vector(((uint64_t[3] *)data)[at]));\n"
+    "    if (Element is vector<uint64_t, 4>) return reinterpret<Element>(spyi_vector(((uint64_t[4] *)data)[at]));\n"
+    "    if (Element is vector<bool, 2>) return reinterpret<Element>(spyi_vector(((bool[2] *)data)[at]));\n"
+    "    if (Element is vector<bool, 3>) return reinterpret<Element>(spyi_vector(((bool[3] *)data)[at]));\n"
+    "    if (Element is vector<bool, 4>) return reinterpret<Element>(spyi_vector(((bool[4] *)data)[at]));\n"
+    "    return data[at];\n"
+    "}\n"
+    "\n"
+    "public void spyi_store<Element>(Element *data, int at, Element value)\n"
+    "{\n"
+    "    if (Element is vector<double, 3>)\n"
+    "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));\n"
+    "    else if (Element is vector<double, 4>)\n"
+    "        ((double[4] *)data)[at] = spyi_array(reinterpret<vector<double, 4>>(value));\n"
+    "    else if (Element is vector<int64_t, 3>)\n"
+    "        ((int64_t[3] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 3>>(value));\n"
+    "    else if (Element is vector<int64_t, 4>)\n"
+    "        ((int64_t[4] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 4>>(value));\n"
+    "    else if (Element is vector<uint64_t, 3>)\n"
+    "        ((uint64_t[3] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 3>>(value));\n"
+    "    else if (Element is vector<uint64_t, 4>)\n"
+    "        ((uint64_t[4] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 4>>(value));\n"
+    "    else if (Element is vector<bool, 2>)\n"
+    "        ((bool[2] *)data)[at] = spyi_array(reinterpret<vector<bool, 2>>(value));\n"
+    "    else if (Element is vector<bool, 3>)\n"
+    "        ((bool[3] *)data)[at] = spyi_array(reinterpret<vector<bool, 3>>(value));\n"
+    "    else if (Element is vector<bool, 4>)\n"
+    "        ((bool[4] *)data)[at] = spyi_array(reinterpret<vector<bool, 4>>(value));\n"
+    "    else data[at] = value;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "[PreferRecompute]\n"
+    "public int[Rank] spyi_reverse<Index : __BuiltinIntegerType, let Rank : int>(vector<Index, Rank> index)\n"
+    "{\n"
+    "    int[Rank] result;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Rank; d = d + 1) result[d] = __intCast<int>(index[Rank - 1 - d]);\n"
+    "    return result;\n"
+    "}\n"
+    "\n"
+    "[PreferRecompute]\n"
+    "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(\n"
+    "    inout int[Rank] list, inout int count, Index item)\n"
+    "{\n"
+    "    list[count] = __intCast<int>(item);\n"
+    "    count = count + 1;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public extension<let Count : int> Array<int, Count>\n"
+    "{\n"
+    "    __implicit_conversion(200)\n"
+    "    public __init(Array<uint, Count> items)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = int(items[d]);\n"
+    "    }\n"
+    "}\n"
+    "public extension<let Count : int> Array<uint, Count>\n"
+    "{\n"
+    "    __implicit_conversion(200)\n"
+    "    public __init(Array<int, Count> items)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = uint(items[d]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "[PreferRecompute]\n"
+    "public int[Rank] spyi_single<let Rank : int, Index : __BuiltinIntegerType>(Index index)\n"
+    "{\n"
+    "    static_assert(Rank == 1, \"a tensor takes as many indices as it has dimensions\");\n"
+    "    int[Rank] result;\n"
     "    result[0] = __intCast<int>(index);",
-    "    return result;",
-    "}",
-    "",
-    "",
-    "[PreferRecompute]",
-    "public int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
-    "{",
-    "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
-    "    int[Rank] result = {};",
-    "    int count = 0;",
-    "    expand spyi_append<Rank>(result, count, each index);",
-    "    return result;",
+    "    return result;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "[PreferRecompute]\n"
+    "public int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)\n"
+    "{\n"
+    "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");\n"
+    "    int[Rank] result = {};\n"
+    "    int count = 0;\n"
+    "    expand spyi_append<Rank>(result, count, each index);\n"
+    "    return result;\n"
     "}",
     NULL
 };
@@ -4166,290 +4166,290 @@ static const char *const spyi_slang_slangpy_memory[] = {
 // >>slang/slangpy_tensor.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_tensor[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "implementing slangpy;",
-    "",
-    "",
-    "",
-    "",
-    "public interface IBaseTensor<Element, let Rank : int>",
-    "{",
-    "",
-    "    property int[Rank] shape { get; }",
-    "}",
-    "",
-    "",
-    "public interface ITensor<Element, let Rank : int> : IBaseTensor<Element, Rank>",
-    "{",
-    "    Element load(int[Rank] index);",
-    "    Element load<Index : __BuiltinIntegerType>(vector<Index, Rank> index) { return load(spyi_reverse(index)); }",
-    "    Element load<Index : __BuiltinIntegerType>(Index i0) { return load(spyi_single<Rank>(i0)); }",
-    "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "implementing slangpy;\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface IBaseTensor<Element, let Rank : int>\n"
+    "{\n"
+    "\n"
+    "    property int[Rank] shape { get; }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public interface ITensor<Element, let Rank : int> : IBaseTensor<Element, Rank>\n"
+    "{\n"
+    "    Element load(int[Rank] index);\n"
+    "    Element load<Index : __BuiltinIntegerType>(vector<Index, Rank> index) { return load(spyi_reverse(index)); }\n"
+    "    Element load<Index : __BuiltinIntegerType>(Index i0) { return load(spyi_single<Rank>(i0)); }\n"
+    "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)\n"
+    "    {\n"
+    "        return load(spyi_collect<Rank>(expand each index));\n"
+    "    }\n"
+    "    __subscript(int[Rank] index) -> Element\n"
+    "    {\n"
+    "        get { return load(index); }\n"
+    "    }\n"
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element\n"
+    "    {\n"
+    "        get { return load(spyi_reverse(index)); }\n"
+    "    }\n"
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element\n"
+    "    {\n"
+    "        get { return load(spyi_single<Rank>(i0)); }\n"
+    "    }\n"
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element\n"
+    "    {\n"
+    "        get { return load(spyi_collect<Rank>(expand each index)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public interface IWTensor<Element, let Rank : int> : IBaseTensor<Element, Rank>\n"
+    "{\n"
+    "    void store(int[Rank] index, Element value);\n"
+    "\n"
+    "    void store<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value)\n"
+    "    {\n"
+    "        store(spyi_reverse(index), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Element value) { store(spyi_single<Rank>(i0), value); }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1, i2), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);\n"
+    "    }\n"
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Index i7, Element value)\n"
+    "    {\n"
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);\n"
+    "    }\n"
+    "    __subscript(int[Rank] index) -> Element\n"
+    "    {\n"
+    "        [nonmutating] set { store(index, newValue); }\n"
+    "    }\n"
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element\n"
+    "    {\n"
+    "        [nonmutating] set { store(spyi_reverse(index), newValue); }\n"
+    "    }\n"
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element\n"
+    "    {\n"
+    "        [nonmutating] set { store(spyi_single<Rank>(i0), newValue); }\n"
+    "    }\n"
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element\n"
+    "    {\n"
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface IRWTensor<Element, let Rank : int> : ITensor<Element, Rank>, IWTensor<Element, Rank>\n"
+    "{\n"
+    "    __subscript(int[Rank] index) -> Element\n"
+    "    {\n"
+    "        get { return load(index); }\n"
+    "        [nonmutating] set { store(index, newValue); }\n"
+    "    }\n"
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element\n"
+    "    {\n"
+    "        get { return load(spyi_reverse(index)); }\n"
+    "        [nonmutating] set { store(spyi_reverse(index), newValue); }\n"
+    "    }\n"
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element\n"
     "    {",
-    "        return load(spyi_collect<Rank>(expand each index));",
-    "    }",
-    "    __subscript(int[Rank] index) -> Element",
-    "    {",
-    "        get { return load(index); }",
-    "    }",
-    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
-    "    {",
-    "        get { return load(spyi_reverse(index)); }",
-    "    }",
-    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
-    "    {",
-    "        get { return load(spyi_single<Rank>(i0)); }",
-    "    }",
-    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
-    "    {",
-    "        get { return load(spyi_collect<Rank>(expand each index)); }",
-    "    }",
-    "}",
-    "",
-    "",
-    "public interface IWTensor<Element, let Rank : int> : IBaseTensor<Element, Rank>",
-    "{",
-    "    void store(int[Rank] index, Element value);",
-    "",
-    "    void store<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value)",
-    "    {",
-    "        store(spyi_reverse(index), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Element value) { store(spyi_single<Rank>(i0), value); }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1, i2), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1, i2, i3), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
-    "    }",
-    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Index i7, Element value)",
-    "    {",
-    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
-    "    }",
-    "    __subscript(int[Rank] index) -> Element",
-    "    {",
-    "        [nonmutating] set { store(index, newValue); }",
-    "    }",
-    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
-    "    {",
-    "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
-    "    }",
-    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
-    "    {",
-    "        [nonmutating] set { store(spyi_single<Rank>(i0), newValue); }",
-    "    }",
-    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
-    "    {",
-    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "public interface IRWTensor<Element, let Rank : int> : ITensor<Element, Rank>, IWTensor<Element, Rank>",
-    "{",
-    "    __subscript(int[Rank] index) -> Element",
-    "    {",
-    "        get { return load(index); }",
-    "        [nonmutating] set { store(index, newValue); }",
-    "    }",
-    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
-    "    {",
-    "        get { return load(spyi_reverse(index)); }",
-    "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
-    "    }",
-    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
-    "    {",
-    "        get { return load(spyi_single<Rank>(i0)); }",
-    "        [nonmutating] set { store(spyi_single<Rank>(i0), newValue); }",
-    "    }",
-    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
-    "    {",
-    "        get { return load(spyi_collect<Rank>(expand each index)); }",
-    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "public int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
-    "{",
-    "    int at = offset;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Rank; d = d + 1) at = at + index[d] * strides[d];",
-    "    return at;",
-    "}",
-    "",
-    "public int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
-    "{",
-    "    int[Rank] strides;",
-    "    int count = 1;",
-    "    [ForceUnroll]",
-    "    for (int d = Rank - 1; d >= 0; d = d - 1)",
-    "    {",
-    "        strides[d] = count;",
-    "        count = count * shape[d];",
-    "    }",
-    "    return strides;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public struct Tensor<Element, let Rank : int> : IBaseTensor<Element, Rank>, ITensor<Element, Rank>",
-    "{",
-    "    public Element *_data;",
-    "    public int _offset;",
-    "    public int _site;",
-    "    public int[Rank] shape;",
-    "    public int[Rank] strides;",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
-    "    {",
-    "        _data = data;",
-    "        _offset = offset;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = strides;",
-    "    }",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape)",
-    "    {",
-    "        _data = data;",
-    "        _offset = 0;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = spyi_row_major(shape);",
-    "    }",
-    "",
-    "    public Element load(int[Rank] index)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
-    "#endif",
-    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
-    "    }",
-    "}",
-    "",
-    "",
-    "public struct WTensor<Element, let Rank : int> : IBaseTensor<Element, Rank>, IWTensor<Element, Rank>",
-    "{",
-    "    public Element *_data;",
-    "    public int _offset;",
-    "    public int _site;",
-    "    public int[Rank] shape;",
-    "    public int[Rank] strides;",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
-    "    {",
-    "        _data = data;",
-    "        _offset = offset;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = strides;",
-    "    }",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape)",
-    "    {",
-    "        _data = data;",
-    "        _offset = 0;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = spyi_row_major(shape);",
-    "    }",
-    "",
-    "    public void store(int[Rank] index, Element value)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 1)) return;",
-    "#endif",
-    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
-    "    }",
-    "}",
-    "",
-    "",
-    "public struct RWTensor<Element, let Rank : int>",
-    "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
-    "{",
-    "    public Element *_data;",
-    "    public int _offset;",
-    "    public int _site;",
-    "    public int[Rank] shape;",
-    "    public int[Rank] strides;",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
-    "    {",
-    "        _data = data;",
-    "        _offset = offset;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = strides;",
-    "    }",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape)",
-    "    {",
-    "        _data = data;",
-    "        _offset = 0;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = spyi_row_major(shape);",
-    "    }",
-    "",
-    "    public Element load(int[Rank] index)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
-    "#endif",
-    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
-    "    }",
-    "    public void store(int[Rank] index, Element value)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 1)) return;",
-    "#endif",
-    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
-    "    }",
-    "}",
-    "",
+    "        get { return load(spyi_single<Rank>(i0)); }\n"
+    "        [nonmutating] set { store(spyi_single<Rank>(i0), newValue); }\n"
+    "    }\n"
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element\n"
+    "    {\n"
+    "        get { return load(spyi_collect<Rank>(expand each index)); }\n"
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)\n"
+    "{\n"
+    "    int at = offset;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Rank; d = d + 1) at = at + index[d] * strides[d];\n"
+    "    return at;\n"
+    "}\n"
+    "\n"
+    "public int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)\n"
+    "{\n"
+    "    int[Rank] strides;\n"
+    "    int count = 1;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = Rank - 1; d >= 0; d = d - 1)\n"
+    "    {\n"
+    "        strides[d] = count;\n"
+    "        count = count * shape[d];\n"
+    "    }\n"
+    "    return strides;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct Tensor<Element, let Rank : int> : IBaseTensor<Element, Rank>, ITensor<Element, Rank>\n"
+    "{\n"
+    "    public Element *_data;\n"
+    "    public int _offset;\n"
+    "    public int _site;\n"
+    "    public int[Rank] shape;\n"
+    "    public int[Rank] strides;\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = offset;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = strides;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = 0;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = spyi_row_major(shape);\n"
+    "    }\n"
+    "\n"
+    "    public Element load(int[Rank] index)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();\n"
+    "#endif\n"
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public struct WTensor<Element, let Rank : int> : IBaseTensor<Element, Rank>, IWTensor<Element, Rank>\n"
+    "{\n"
+    "    public Element *_data;\n"
+    "    public int _offset;\n"
+    "    public int _site;\n"
+    "    public int[Rank] shape;\n"
+    "    public int[Rank] strides;\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = offset;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = strides;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = 0;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = spyi_row_major(shape);\n"
+    "    }\n"
+    "\n"
+    "    public void store(int[Rank] index, Element value)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 1)) return;\n"
+    "#endif\n"
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public struct RWTensor<Element, let Rank : int>\n"
+    "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>\n"
+    "{\n"
+    "    public Element *_data;\n"
+    "    public int _offset;\n"
+    "    public int _site;\n"
+    "    public int[Rank] shape;\n"
+    "    public int[Rank] strides;\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = offset;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = strides;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = 0;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = spyi_row_major(shape);\n"
+    "    }\n"
+    "\n"
+    "    public Element load(int[Rank] index)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();\n"
+    "#endif\n"
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));\n"
+    "    }\n"
+    "    public void store(int[Rank] index, Element value)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 1)) return;\n"
+    "#endif\n"
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);\n"
+    "    }\n"
+    "}\n"
+    "\n"
     "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
-    "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "[__AttributeUsage(_AttributeTargets.Struct)]",
-    "public struct FromTensorAttribute",
-    "{",
+    "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "[__AttributeUsage(_AttributeTargets.Struct)]\n"
+    "public struct FromTensorAttribute\n"
+    "{\n"
     "}",
     NULL
 };
@@ -4457,624 +4457,624 @@ static const char *const spyi_slang_slangpy_tensor[] = {
 // >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_atomic[] = {
-    "",
-    "module slangpy_atomic;",
+    "\n"
+    "module slangpy_atomic;\n"
     "",
     "__exported import slangpy;",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "public interface IAtomicAddable",
-    "{",
-    "",
-    "    static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, This value)",
-    "    {",
-    "        static_assert(false, \"this type's IAtomicAddable has no atomicAdd(RWByteAddressBuffer buf, uint addr, This value)\");",
-    "    }",
-    "",
-    "    static void atomicAdd<Index : __BuiltinIntegerType>(This *buf, Index element, This value)",
-    "    {",
-    "        This.atomic_add(spyi_item(buf, __intCast<int>(element)), value);",
-    "    }",
-    "    static void atomic_add(This *at, This value);",
-    "",
-    "",
-    "    static void atomic_add_uniform(This *at, This value) { This.atomic_add(at, value); }",
-    "}",
-    "",
-    "",
-    "public interface ISpyiBytes",
-    "{",
-    "    void InterlockedAdd(uint address, uint value);",
-    "    void InterlockedAdd(uint address, uint value, out uint before);",
-    "    void InterlockedAddF32(uint address, float value);",
-    "    void InterlockedAddF32(uint address, float value, out float before);",
-    "    void InterlockedAddF16(uint address, half value, out half before);",
-    "    void InterlockedAddF16Emulated(uint address, half value, out half before);",
-    "    void InterlockedAddI64(uint address, int64_t value);",
-    "    void InterlockedAdd64(uint address, uint64_t value, out uint64_t before);",
-    "    void InterlockedCompareExchange(uint address, uint expected, uint value, out uint before);",
-    "    void InterlockedMax(uint address, uint value);",
-    "    void InterlockedMin(uint address, uint value);",
-    "    uint Load(uint address);",
-    "    Value Load<Value>(uint address);",
-    "    void Store(uint address, uint value);",
-    "    void Store<Value>(uint address, Value value);",
-    "    void spyi_add(uint address, uint value);",
-    "    void spyi_add(uint address, uint64_t value);",
-    "    void spyi_add(uint address, float value);",
-    "    void spyi_add(uint address, double value);",
-    "    void spyi_add(uint address, half value);",
-    "}",
-    "",
-    "",
-    "",
-    "public extension RWByteAddressBuffer : ISpyiBytes",
-    "{",
-    "    void spyi_cuda_add(uint address, uint value)",
-    "    {",
-    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<uint>($1), $2)\"; }",
-    "    }",
-    "    void spyi_cuda_add(uint address, uint64_t value)",
-    "    {",
-    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<ulonglong>($1), $2)\"; }",
-    "    }",
-    "    void spyi_cuda_add(uint address, float value)",
-    "    {",
-    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<float>($1), $2)\"; }",
-    "    }",
-    "    void spyi_cuda_add(uint address, double value)",
-    "    {",
-    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<double>($1), $2)\"; }",
-    "    }",
-    "    void spyi_cuda_add(uint address, half value)",
-    "    {",
-    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<__half>($1), $2)\"; }",
-    "    }",
-    "",
-    "    public void spyi_add(uint address, uint value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: spyi_cuda_add(address, value); return;",
-    "        default: InterlockedAdd(address, value); return;",
-    "        }",
-    "    }",
-    "    public void spyi_add(uint address, uint64_t value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: spyi_cuda_add(address, value); return;",
-    "        default: InterlockedAddI64(address, int64_t(value)); return;",
-    "        }",
-    "    }",
-    "    public void spyi_add(uint address, float value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: spyi_cuda_add(address, value); return;",
-    "        default: break;",
-    "        }",
-    "        if ((slangpy_atomic_floats & 1) != 0)",
-    "        {",
-    "            InterlockedAddF32(address, value);",
-    "            return;",
-    "        }",
-    "        uint before = Load(address);",
-    "        for (;;)",
-    "        {",
-    "            uint seen;",
-    "            InterlockedCompareExchange(address, before, bit_cast<uint>(bit_cast<float>(before) + value), seen);",
-    "            if (seen == before) return;",
-    "            before = seen;",
-    "        }",
-    "    }",
-    "    public void spyi_add(uint address, double value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: spyi_cuda_add(address, value); return;",
-    "        default: break;",
-    "        }",
-    "        uint64_t before = Load<uint64_t>(address);",
-    "        for (;;)",
-    "        {",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface IAtomicAddable\n"
+    "{\n"
+    "\n"
+    "    static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, This value)\n"
+    "    {\n"
+    "        static_assert(false, \"this type's IAtomicAddable has no atomicAdd(RWByteAddressBuffer buf, uint addr, This value)\");\n"
+    "    }\n"
+    "\n"
+    "    static void atomicAdd<Index : __BuiltinIntegerType>(This *buf, Index element, This value)\n"
+    "    {\n"
+    "        This.atomic_add(spyi_item(buf, __intCast<int>(element)), value);\n"
+    "    }\n"
+    "    static void atomic_add(This *at, This value);\n"
+    "\n"
+    "\n"
+    "    static void atomic_add_uniform(This *at, This value) { This.atomic_add(at, value); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public interface ISpyiBytes\n"
+    "{\n"
+    "    void InterlockedAdd(uint address, uint value);\n"
+    "    void InterlockedAdd(uint address, uint value, out uint before);\n"
+    "    void InterlockedAddF32(uint address, float value);\n"
+    "    void InterlockedAddF32(uint address, float value, out float before);\n"
+    "    void InterlockedAddF16(uint address, half value, out half before);\n"
+    "    void InterlockedAddF16Emulated(uint address, half value, out half before);\n"
+    "    void InterlockedAddI64(uint address, int64_t value);\n"
+    "    void InterlockedAdd64(uint address, uint64_t value, out uint64_t before);\n"
+    "    void InterlockedCompareExchange(uint address, uint expected, uint value, out uint before);\n"
+    "    void InterlockedMax(uint address, uint value);\n"
+    "    void InterlockedMin(uint address, uint value);\n"
+    "    uint Load(uint address);\n"
+    "    Value Load<Value>(uint address);\n"
+    "    void Store(uint address, uint value);\n"
+    "    void Store<Value>(uint address, Value value);\n"
+    "    void spyi_add(uint address, uint value);\n"
+    "    void spyi_add(uint address, uint64_t value);\n"
+    "    void spyi_add(uint address, float value);\n"
+    "    void spyi_add(uint address, double value);\n"
+    "    void spyi_add(uint address, half value);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public extension RWByteAddressBuffer : ISpyiBytes\n"
+    "{\n"
+    "    void spyi_cuda_add(uint address, uint value)\n"
+    "    {\n"
+    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<uint>($1), $2)\"; }\n"
+    "    }\n"
+    "    void spyi_cuda_add(uint address, uint64_t value)\n"
+    "    {\n"
+    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<ulonglong>($1), $2)\"; }\n"
+    "    }\n"
+    "    void spyi_cuda_add(uint address, float value)\n"
+    "    {\n"
+    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<float>($1), $2)\"; }\n"
+    "    }\n"
+    "    void spyi_cuda_add(uint address, double value)\n"
+    "    {\n"
+    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<double>($1), $2)\"; }\n"
+    "    }\n"
+    "    void spyi_cuda_add(uint address, half value)\n"
+    "    {\n"
+    "        __target_switch { case cuda: __intrinsic_asm \"atomicAdd(($0)._getPtrAt<__half>($1), $2)\"; }\n"
+    "    }\n"
+    "\n"
+    "    public void spyi_add(uint address, uint value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: spyi_cuda_add(address, value); return;\n"
+    "        default: InterlockedAdd(address, value); return;\n"
+    "        }\n"
+    "    }\n"
+    "    public void spyi_add(uint address, uint64_t value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: spyi_cuda_add(address, value); return;\n"
+    "        default: InterlockedAddI64(address, int64_t(value)); return;\n"
+    "        }\n"
+    "    }\n"
+    "    public void spyi_add(uint address, float value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: spyi_cuda_add(address, value); return;\n"
+    "        default: break;\n"
+    "        }\n"
+    "        if ((slangpy_atomic_floats & 1) != 0)\n"
+    "        {\n"
+    "            InterlockedAddF32(address, value);\n"
+    "            return;\n"
+    "        }\n"
+    "        uint before = Load(address);\n"
+    "        for (;;)\n"
+    "        {\n"
+    "            uint seen;\n"
+    "            InterlockedCompareExchange(address, before, bit_cast<uint>(bit_cast<float>(before) + value), seen);\n"
+    "            if (seen == before) return;\n"
+    "            before = seen;\n"
+    "        }\n"
+    "    }\n"
+    "    public void spyi_add(uint address, double value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: spyi_cuda_add(address, value); return;\n"
+    "        default: break;\n"
+    "        }\n"
+    "        uint64_t before = Load<uint64_t>(address);\n"
+    "        for (;;)\n"
+    "        {\n"
     "            uint64_t seen;",
-    "            InterlockedCompareExchangeU64(address, before, bit_cast<uint64_t>(bit_cast<double>(before) + value), seen);",
-    "            if (seen == before) return;",
-    "            before = seen;",
-    "        }",
-    "    }",
-    "    public void spyi_add(uint address, half value)",
-    "    {",
-    "        __target_switch",
+    "            InterlockedCompareExchangeU64(address, before, bit_cast<uint64_t>(bit_cast<double>(before) + value), seen);\n"
+    "            if (seen == before) return;\n"
+    "            before = seen;\n"
+    "        }\n"
+    "    }\n"
+    "    public void spyi_add(uint address, half value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: spyi_cuda_add(address, value); return;\n"
+    "        default: break;\n"
+    "        }\n"
+    "        uint word = address & ~3u;\n"
+    "        bool upper = (address & 2u) != 0u;\n"
+    "        uint before = Load(word);\n"
+    "        for (;;)\n"
+    "        {\n"
+    "            half2 pair = bit_cast<half2>(before);\n"
+    "            if (upper) pair.y = pair.y + value;\n"
+    "            else pair.x = pair.x + value;\n"
+    "            uint seen;\n"
+    "            InterlockedCompareExchange(word, before, bit_cast<uint>(pair), seen);\n"
+    "            if (seen == before) return;\n"
+    "            before = seen;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public struct SpyiBytes : ISpyiBytes\n"
+    "{\n"
+    "    public uint64_t at;\n"
+    "\n"
+    "    public uint *spyi_word(uint address) { return (uint *)(at + uint64_t(address)); }\n"
+    "    public void InterlockedAdd(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).add(value); }\n"
+    "    public void InterlockedAdd(uint address, uint value, out uint before)\n"
+    "    {\n"
+    "        before = ((Atomic<uint> *)spyi_word(address)).add(value);\n"
+    "    }\n"
+    "    public void InterlockedAddF32(uint address, float value) { spyi_add(address, value); }\n"
+    "    public void InterlockedAddF32(uint address, float value, out float before)\n"
+    "    {\n"
+    "        before = ((Atomic<float> *)spyi_word(address)).add(value);\n"
+    "    }\n"
+    "    public void InterlockedAddF16(uint address, half value, out half before)\n"
+    "    {\n"
+    "        before = ((Atomic<half> *)spyi_word(address)).add(value);\n"
+    "    }\n"
+    "    public void InterlockedAddF16Emulated(uint address, half value, out half before)\n"
+    "    {\n"
+    "        before = Load<half>(address);\n"
+    "        spyi_add(address, value);\n"
+    "    }\n"
+    "    public void InterlockedAddI64(uint address, int64_t value) { spyi_add(address, uint64_t(value)); }\n"
+    "    public void InterlockedAdd64(uint address, uint64_t value, out uint64_t before)\n"
+    "    {\n"
+    "        before = ((Atomic<uint64_t> *)spyi_word(address)).add(value);\n"
+    "    }\n"
+    "    public void InterlockedCompareExchange(uint address, uint expected, uint value, out uint before)\n"
+    "    {\n"
+    "        before = ((Atomic<uint> *)spyi_word(address)).compareExchange(expected, value);\n"
+    "    }\n"
+    "    public void InterlockedMax(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).max(value); }\n"
+    "    public void InterlockedMin(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).min(value); }\n"
+    "    public uint Load(uint address) { return spyi_word(address)[0]; }\n"
+    "    public Value Load<Value>(uint address) { return ((Value *)spyi_word(address))[0]; }\n"
+    "    public void Store(uint address, uint value) { spyi_word(address)[0] = value; }\n"
+    "    public void Store<Value>(uint address, Value value) { ((Value *)spyi_word(address))[0] = value; }\n"
+    "    public void spyi_add(uint address, uint value) { uint.atomic_add(spyi_word(address), value); }\n"
+    "    public void spyi_add(uint address, uint64_t value) { uint64_t.atomic_add((uint64_t *)spyi_word(address), value); }\n"
+    "    public void spyi_add(uint address, float value) { float.atomic_add((float *)spyi_word(address), value); }\n"
+    "    public void spyi_add(uint address, double value) { double.atomic_add((double *)spyi_word(address), value); }\n"
+    "    public void spyi_add(uint address, half value) { half.atomic_add((half *)spyi_word(address), value); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public extern static const int slangpy_atomic_floats = 0;\n"
+    "\n"
+    "\n"
+    "\n"
+    "public extension int : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, int value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, uint(value));\n"
+    "    }\n"
+    "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }\n"
+    "    public override static void atomic_add_uniform(int *at, int value)\n"
+    "    {\n"
+    "        int sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension uint : IAtomicAddable\n"
+    "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, uint value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, value);\n"
+    "    }\n"
+    "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }\n"
+    "    public override static void atomic_add_uniform(uint *at, uint value)\n"
+    "    {\n"
+    "        uint sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension int64_t : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, int64_t value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, uint64_t(value));\n"
+    "    }\n"
+    "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }\n"
+    "    public override static void atomic_add_uniform(int64_t *at, int64_t value)\n"
+    "    {\n"
+    "        int64_t sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension uint64_t : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, uint64_t value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, value);\n"
+    "    }\n"
+    "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }\n"
+    "    public override static void atomic_add_uniform(uint64_t *at, uint64_t value)\n"
+    "    {\n"
+    "        uint64_t sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension float : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, float value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, value);\n"
+    "    }\n"
+    "    public override static void atomic_add_uniform(float *at, float value)\n"
+    "    {\n"
+    "        float sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);\n"
+    "    }\n"
+    "    public static void atomic_add(float *at, float value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: ((Atomic<float> *)at).add(value); return;\n"
+    "        default: break;\n"
+    "        }\n"
+    "        if ((slangpy_atomic_floats & 1) != 0)\n"
+    "        {\n"
+    "            ((Atomic<float> *)at).add(value);\n"
+    "            return;\n"
+    "        }\n"
+    "        Atomic<uint> *bits = (Atomic<uint> *)at;\n"
+    "        uint before = bits.load();\n"
+    "        for (;;)\n"
+    "        {\n"
+    "            uint after = bit_cast<uint>(bit_cast<float>(before) + value);\n"
+    "            uint seen = bits.compareExchange(before, after);\n"
+    "            if (seen == before) return;\n"
+    "            before = seen;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension double : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, double value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, value);\n"
+    "    }\n"
+    "    public override static void atomic_add_uniform(double *at, double value)\n"
+    "    {\n"
+    "        double sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);\n"
+    "    }\n"
+    "    public static void atomic_add(double *at, double value)\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda: ((Atomic<double> *)at).add(value); return;\n"
+    "        default: break;\n"
+    "        }\n"
+    "        if ((slangpy_atomic_floats & 4) != 0)\n"
+    "        {\n"
+    "            ((Atomic<double> *)at).add(value);\n"
+    "            return;\n"
+    "        }\n"
+    "        Atomic<uint64_t> *bits = (Atomic<uint64_t> *)at;\n"
+    "        uint64_t before = bits.load();\n"
+    "        for (;;)\n"
+    "        {\n"
+    "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);\n"
+    "            uint64_t seen = bits.compareExchange(before, after);\n"
+    "            if (seen == before) return;\n"
+    "            before = seen;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public extension half : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, half value)\n"
+    "    {\n"
+    "        buf.spyi_add(addr, value);\n"
+    "    }\n"
+    "    public override static void atomic_add_uniform(half *at, half value)\n"
+    "    {\n"
+    "        float sum = WaveActiveSum(float(value));\n"
+    "        if (WaveIsFirstLane()) atomic_add(at, half(sum));\n"
+    "    }\n"
+    "    public static void atomic_add(half *at, half value)\n"
+    "    {\n"
+    "        __target_switch\n"
     "        {",
-    "        case cuda: spyi_cuda_add(address, value); return;",
-    "        default: break;",
-    "        }",
-    "        uint word = address & ~3u;",
-    "        bool upper = (address & 2u) != 0u;",
-    "        uint before = Load(word);",
-    "        for (;;)",
-    "        {",
-    "            half2 pair = bit_cast<half2>(before);",
-    "            if (upper) pair.y = pair.y + value;",
-    "            else pair.x = pair.x + value;",
-    "            uint seen;",
-    "            InterlockedCompareExchange(word, before, bit_cast<uint>(pair), seen);",
-    "            if (seen == before) return;",
-    "            before = seen;",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "",
-    "public struct SpyiBytes : ISpyiBytes",
-    "{",
-    "    public uint64_t at;",
-    "",
-    "    public uint *spyi_word(uint address) { return (uint *)(at + uint64_t(address)); }",
-    "    public void InterlockedAdd(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).add(value); }",
-    "    public void InterlockedAdd(uint address, uint value, out uint before)",
-    "    {",
-    "        before = ((Atomic<uint> *)spyi_word(address)).add(value);",
-    "    }",
-    "    public void InterlockedAddF32(uint address, float value) { spyi_add(address, value); }",
-    "    public void InterlockedAddF32(uint address, float value, out float before)",
-    "    {",
-    "        before = ((Atomic<float> *)spyi_word(address)).add(value);",
-    "    }",
-    "    public void InterlockedAddF16(uint address, half value, out half before)",
-    "    {",
-    "        before = ((Atomic<half> *)spyi_word(address)).add(value);",
-    "    }",
-    "    public void InterlockedAddF16Emulated(uint address, half value, out half before)",
-    "    {",
-    "        before = Load<half>(address);",
-    "        spyi_add(address, value);",
-    "    }",
-    "    public void InterlockedAddI64(uint address, int64_t value) { spyi_add(address, uint64_t(value)); }",
-    "    public void InterlockedAdd64(uint address, uint64_t value, out uint64_t before)",
-    "    {",
-    "        before = ((Atomic<uint64_t> *)spyi_word(address)).add(value);",
-    "    }",
-    "    public void InterlockedCompareExchange(uint address, uint expected, uint value, out uint before)",
-    "    {",
-    "        before = ((Atomic<uint> *)spyi_word(address)).compareExchange(expected, value);",
-    "    }",
-    "    public void InterlockedMax(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).max(value); }",
-    "    public void InterlockedMin(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).min(value); }",
-    "    public uint Load(uint address) { return spyi_word(address)[0]; }",
-    "    public Value Load<Value>(uint address) { return ((Value *)spyi_word(address))[0]; }",
-    "    public void Store(uint address, uint value) { spyi_word(address)[0] = value; }",
-    "    public void Store<Value>(uint address, Value value) { ((Value *)spyi_word(address))[0] = value; }",
-    "    public void spyi_add(uint address, uint value) { uint.atomic_add(spyi_word(address), value); }",
-    "    public void spyi_add(uint address, uint64_t value) { uint64_t.atomic_add((uint64_t *)spyi_word(address), value); }",
-    "    public void spyi_add(uint address, float value) { float.atomic_add((float *)spyi_word(address), value); }",
-    "    public void spyi_add(uint address, double value) { double.atomic_add((double *)spyi_word(address), value); }",
-    "    public void spyi_add(uint address, half value) { half.atomic_add((half *)spyi_word(address), value); }",
-    "}",
-    "",
-    "",
-    "",
-    "public extern static const int slangpy_atomic_floats = 0;",
-    "",
-    "",
-    "",
-    "public extension int : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, int value)",
-    "    {",
-    "        buf.spyi_add(addr, uint(value));",
-    "    }",
-    "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
-    "    public override static void atomic_add_uniform(int *at, int value)",
-    "    {",
-    "        int sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
-    "    }",
-    "}",
-    "",
-    "public extension uint : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, uint value)",
-    "    {",
-    "        buf.spyi_add(addr, value);",
-    "    }",
-    "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
-    "    public override static void atomic_add_uniform(uint *at, uint value)",
-    "    {",
-    "        uint sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
-    "    }",
-    "}",
-    "",
-    "public extension int64_t : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, int64_t value)",
-    "    {",
-    "        buf.spyi_add(addr, uint64_t(value));",
-    "    }",
-    "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
-    "    public override static void atomic_add_uniform(int64_t *at, int64_t value)",
-    "    {",
-    "        int64_t sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
-    "    }",
-    "}",
-    "",
-    "public extension uint64_t : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, uint64_t value)",
-    "    {",
-    "        buf.spyi_add(addr, value);",
-    "    }",
-    "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
-    "    public override static void atomic_add_uniform(uint64_t *at, uint64_t value)",
-    "    {",
-    "        uint64_t sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
-    "    }",
-    "}",
-    "",
-    "public extension float : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, float value)",
-    "    {",
-    "        buf.spyi_add(addr, value);",
-    "    }",
-    "    public override static void atomic_add_uniform(float *at, float value)",
-    "    {",
-    "        float sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
-    "    }",
-    "    public static void atomic_add(float *at, float value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: ((Atomic<float> *)at).add(value); return;",
-    "        default: break;",
-    "        }",
-    "        if ((slangpy_atomic_floats & 1) != 0)",
-    "        {",
-    "            ((Atomic<float> *)at).add(value);",
-    "            return;",
-    "        }",
-    "        Atomic<uint> *bits = (Atomic<uint> *)at;",
-    "        uint before = bits.load();",
-    "        for (;;)",
-    "        {",
-    "            uint after = bit_cast<uint>(bit_cast<float>(before) + value);",
-    "            uint seen = bits.compareExchange(before, after);",
-    "            if (seen == before) return;",
-    "            before = seen;",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "public extension double : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, double value)",
-    "    {",
-    "        buf.spyi_add(addr, value);",
-    "    }",
-    "    public override static void atomic_add_uniform(double *at, double value)",
-    "    {",
-    "        double sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
-    "    }",
-    "    public static void atomic_add(double *at, double value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: ((Atomic<double> *)at).add(value); return;",
-    "        default: break;",
-    "        }",
-    "        if ((slangpy_atomic_floats & 4) != 0)",
-    "        {",
-    "            ((Atomic<double> *)at).add(value);",
-    "            return;",
-    "        }",
-    "        Atomic<uint64_t> *bits = (Atomic<uint64_t> *)at;",
-    "        uint64_t before = bits.load();",
-    "        for (;;)",
-    "        {",
-    "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);",
-    "            uint64_t seen = bits.compareExchange(before, after);",
-    "            if (seen == before) return;",
-    "            before = seen;",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "",
-    "public extension half : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, half value)",
-    "    {",
-    "        buf.spyi_add(addr, value);",
-    "    }",
-    "    public override static void atomic_add_uniform(half *at, half value)",
-    "    {",
-    "        float sum = WaveActiveSum(float(value));",
-    "        if (WaveIsFirstLane()) atomic_add(at, half(sum));",
-    "    }",
-    "    public static void atomic_add(half *at, half value)",
-    "    {",
-    "        __target_switch",
-    "        {",
-    "        case cuda: ((Atomic<half> *)at).add(value); return;",
-    "        default: break;",
-    "        }",
-    "        if ((slangpy_atomic_floats & 2) != 0)",
-    "        {",
-    "            ((Atomic<half> *)at).add(value);",
-    "            return;",
-    "        }",
-    "        uint64_t address = (uint64_t)at;",
-    "        bool upper = (address & 2ull) != 0ull;",
-    "        Atomic<uint> *bits = (Atomic<uint> *)(address & ~3ull);",
-    "        uint before = bits.load();",
-    "        for (;;)",
-    "        {",
-    "            half2 pair = bit_cast<half2>(before);",
-    "            if (upper) pair.y = pair.y + value;",
-    "            else pair.x = pair.x + value;",
-    "            uint seen = bits.compareExchange(before, bit_cast<uint>(pair));",
-    "            if (seen == before) return;",
-    "            before = seen;",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "public Item *spyi_item<Item>(Item *data, int at)",
-    "{",
-    "    return __getAddress(data[at]);",
-    "}",
-    "",
-    "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, vector<Scalar, Count> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomicAdd(buf, addr + uint(i) * uint(sizeof(Scalar)), value[i]);",
-    "    }",
-    "    public override static void atomic_add_uniform(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add_uniform(spyi_item((Scalar *)at, i), value[i]);",
-    "    }",
-    "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add(spyi_item((Scalar *)at, i), value[i]);",
-    "    }",
-    "}",
-    "",
-    "",
-    "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
-    "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(",
-    "        Bytes buf, uint addr, matrix<Scalar, Rows, Columns> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Rows; i = i + 1)",
-    "            vector<Scalar, Columns>.atomicAdd(buf, addr + uint(i * Columns) * uint(sizeof(Scalar)), value[i]);",
-    "    }",
-    "    public override static void atomic_add_uniform(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Rows; i = i + 1)",
-    "            vector<Scalar, Columns>.atomic_add_uniform(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
-    "    }",
-    "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Rows; i = i + 1)",
-    "            vector<Scalar, Columns>.atomic_add(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
-    "    }",
-    "}",
-    "",
-    "public extension<Item : IAtomicAddable, let Count : int> Array<Item, Count> : IAtomicAddable",
-    "{",
-    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, Array<Item, Count> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Count; i = i + 1) Item.atomicAdd(buf, addr + uint(i) * uint(sizeof(Item)), value[i]);",
-    "    }",
-    "    public override static void atomic_add_uniform(Array<Item, Count> *at, Array<Item, Count> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Count; i = i + 1) Item.atomic_add_uniform(spyi_item((Item *)at, i), value[i]);",
-    "    }",
-    "    public static void atomic_add(Array<Item, Count> *at, Array<Item, Count> value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < Count; i = i + 1) Item.atomic_add(spyi_item((Item *)at, i), value[i]);",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>",
-    "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
-    "{",
-    "    public Element *_data;",
-    "    public int _offset;",
-    "    public int _site;",
-    "    public int[Rank] shape;",
-    "    public int[Rank] strides;",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
-    "    {",
+    "        case cuda: ((Atomic<half> *)at).add(value); return;\n"
+    "        default: break;\n"
+    "        }\n"
+    "        if ((slangpy_atomic_floats & 2) != 0)\n"
+    "        {\n"
+    "            ((Atomic<half> *)at).add(value);\n"
+    "            return;\n"
+    "        }\n"
+    "        uint64_t address = (uint64_t)at;\n"
+    "        bool upper = (address & 2ull) != 0ull;\n"
+    "        Atomic<uint> *bits = (Atomic<uint> *)(address & ~3ull);\n"
+    "        uint before = bits.load();\n"
+    "        for (;;)\n"
+    "        {\n"
+    "            half2 pair = bit_cast<half2>(before);\n"
+    "            if (upper) pair.y = pair.y + value;\n"
+    "            else pair.x = pair.x + value;\n"
+    "            uint seen = bits.compareExchange(before, bit_cast<uint>(pair));\n"
+    "            if (seen == before) return;\n"
+    "            before = seen;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public Item *spyi_item<Item>(Item *data, int at)\n"
+    "{\n"
+    "    return __getAddress(data[at]);\n"
+    "}\n"
+    "\n"
+    "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, vector<Scalar, Count> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomicAdd(buf, addr + uint(i) * uint(sizeof(Scalar)), value[i]);\n"
+    "    }\n"
+    "    public override static void atomic_add_uniform(vector<Scalar, Count> *at, vector<Scalar, Count> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add_uniform(spyi_item((Scalar *)at, i), value[i]);\n"
+    "    }\n"
+    "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add(spyi_item((Scalar *)at, i), value[i]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>\n"
+    "    matrix<Scalar, Rows, Columns> : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(\n"
+    "        Bytes buf, uint addr, matrix<Scalar, Rows, Columns> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Rows; i = i + 1)\n"
+    "            vector<Scalar, Columns>.atomicAdd(buf, addr + uint(i * Columns) * uint(sizeof(Scalar)), value[i]);\n"
+    "    }\n"
+    "    public override static void atomic_add_uniform(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Rows; i = i + 1)\n"
+    "            vector<Scalar, Columns>.atomic_add_uniform(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);\n"
+    "    }\n"
+    "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Rows; i = i + 1)\n"
+    "            vector<Scalar, Columns>.atomic_add(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension<Item : IAtomicAddable, let Count : int> Array<Item, Count> : IAtomicAddable\n"
+    "{\n"
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, Array<Item, Count> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Count; i = i + 1) Item.atomicAdd(buf, addr + uint(i) * uint(sizeof(Item)), value[i]);\n"
+    "    }\n"
+    "    public override static void atomic_add_uniform(Array<Item, Count> *at, Array<Item, Count> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Count; i = i + 1) Item.atomic_add_uniform(spyi_item((Item *)at, i), value[i]);\n"
+    "    }\n"
+    "    public static void atomic_add(Array<Item, Count> *at, Array<Item, Count> value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < Count; i = i + 1) Item.atomic_add(spyi_item((Item *)at, i), value[i]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>\n"
+    "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>\n"
+    "{\n"
+    "    public Element *_data;\n"
+    "    public int _offset;\n"
+    "    public int _site;\n"
+    "    public int[Rank] shape;\n"
+    "    public int[Rank] strides;\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
+    "    {\n"
     "        _data = data;",
-    "        _offset = offset;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = strides;",
-    "    }",
-    "",
-    "",
-    "    public __init(Element *data, int[Rank] shape)",
-    "    {",
-    "        _data = data;",
-    "        _offset = 0;",
-    "        _site = 0;",
-    "        this.shape = shape;",
-    "        this.strides = spyi_row_major(shape);",
-    "    }",
-    "",
-    "    public Element load(int[Rank] index)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();",
-    "#endif",
-    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
-    "    }",
-    "    public void store(int[Rank] index, Element value)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 1)) return;",
-    "#endif",
-    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
-    "    }",
-    "",
-    "    public void add(int[Rank] index, Element value)",
-    "    {",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "        if (spyi_outside(_site, shape, index, 2)) return;",
-    "#endif",
-    "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value)",
-    "    {",
-    "        add(spyi_reverse(index), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1, i2), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1, i2, i3), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
-    "    }",
-    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Index i7, Element value)",
-    "    {",
-    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
-    "    }",
-    "}",
-    "",
-    "",
-    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
-    "    AtomicTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._offset = tensor._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "public void spyi_sum_add(uint *sum, float value)",
-    "{",
-    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;",
-    "    if ((bits & 0x7fffffff) == 0) return;",
-    "    if (exponent > 127 + 40)",
-    "    {",
-    "",
-    "",
-    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);",
-    "        return;",
-    "    }",
-    "    uint digits = bits & 0x7fffff;",
-    "    if (exponent != 0) digits |= 0x800000;",
-    "    else exponent = 1;",
-    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum that the float's lowest bit is added to",
-    "    if (place < 0)",
-    "    {",
-    "        digits = place > -25 ? digits >> uint(-place) : 0;",
-    "        place = 0;",
-    "    }",
-    "    uint word = uint(place) >> 5, shift = uint(place) & 31;",
-    "    bool minus = (bits >> 31) != 0;",
-    "    uint carry = 0;",
-    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };",
-    "    for (uint k = word; k < 4; k++)",
-    "    {",
-    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;",
-    "",
-    "        uint by = part + carry;",
-    "        if (by < carry) next = 1;",
-    "        else if (by != 0)",
-    "        {",
-    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);",
-    "            next = (minus ? before < by : before + by < before) ? 1 : 0;",
+    "        _offset = offset;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = strides;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    public __init(Element *data, int[Rank] shape)\n"
+    "    {\n"
+    "        _data = data;\n"
+    "        _offset = 0;\n"
+    "        _site = 0;\n"
+    "        this.shape = shape;\n"
+    "        this.strides = spyi_row_major(shape);\n"
+    "    }\n"
+    "\n"
+    "    public Element load(int[Rank] index)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 0)) return spyi_zero<Element>();\n"
+    "#endif\n"
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));\n"
+    "    }\n"
+    "    public void store(int[Rank] index, Element value)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 1)) return;\n"
+    "#endif\n"
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);\n"
+    "    }\n"
+    "\n"
+    "    public void add(int[Rank] index, Element value)\n"
+    "    {\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "        if (spyi_outside(_site, shape, index, 2)) return;\n"
+    "#endif\n"
+    "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value)\n"
+    "    {\n"
+    "        add(spyi_reverse(index), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Element value) { add(spyi_collect<Rank>(i0), value); }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1, i2), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);\n"
+    "    }\n"
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Index i7, Element value)\n"
+    "    {\n"
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(\n"
+    "    AtomicTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._offset = tensor._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void spyi_sum_add(uint *sum, float value)\n"
+    "{\n"
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
+    "    if ((bits & 0x7fffffff) == 0) return;\n"
+    "    if (exponent > 127 + 40)\n"
+    "    {\n"
+    "\n"
+    "\n"
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
+    "        return;\n"
+    "    }\n"
+    "    uint digits = bits & 0x7fffff;\n"
+    "    if (exponent != 0) digits |= 0x800000;\n"
+    "    else exponent = 1;\n"
+    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum that the float's lowest bit is added to\n"
+    "    if (place < 0)\n"
+    "    {\n"
+    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
+    "        place = 0;\n"
+    "    }\n"
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
+    "    bool minus = (bits >> 31) != 0;\n"
+    "    uint carry = 0;\n"
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
+    "    for (uint k = word; k < 4; k++)\n"
+    "    {\n"
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
+    "\n"
+    "        uint by = part + carry;\n"
+    "        if (by < carry) next = 1;\n"
+    "        else if (by != 0)\n"
+    "        {\n"
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
     "        }",
-    "        carry = next;",
-    "        if (carry == 0 && k > word) break;",
-    "    }",
-    "}",
-    "",
-    "",
-    "public float spyi_sum_value(uint4 sum)",
-    "{",
-    "    bool minus = (sum.w >> 31) != 0;",
-    "    uint4 n = sum;",
-    "    if (minus)",
-    "    {",
-    "        n = ~sum;",
-    "        n.x += 1;",
-    "        if (n.x == 0)",
-    "        {",
-    "            n.y += 1;",
-    "            if (n.y == 0)",
-    "            {",
-    "                n.z += 1;",
-    "                if (n.z == 0) n.w += 1;",
-    "            }",
-    "        }",
-    "    }",
-    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);",
-    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);",
-    "    return minus ? -value : value;",
+    "        carry = next;\n"
+    "        if (carry == 0 && k > word) break;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float spyi_sum_value(uint4 sum)\n"
+    "{\n"
+    "    bool minus = (sum.w >> 31) != 0;\n"
+    "    uint4 n = sum;\n"
+    "    if (minus)\n"
+    "    {\n"
+    "        n = ~sum;\n"
+    "        n.x += 1;\n"
+    "        if (n.x == 0)\n"
+    "        {\n"
+    "            n.y += 1;\n"
+    "            if (n.y == 0)\n"
+    "            {\n"
+    "                n.z += 1;\n"
+    "                if (n.z == 0) n.w += 1;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
+    "    return minus ? -value : value;\n"
     "}",
     NULL
 };
@@ -5082,76 +5082,76 @@ static const char *const spyi_slang_slangpy_atomic[] = {
 // >>slang/slangpy_call.slang --------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_call[] = {
-    "",
-    "",
-    "implementing slangpy;",
-    "",
-    "public static const int SLANGPY_MAX_DIMENSIONALITY = 8;",
-    "",
-    "",
-    "public struct CallShapeInfo",
-    "{",
-    "    public int dimensionality;",
-    "    public int[8] shape;",
-    "",
-    "    public static CallShapeInfo get_call_id() { return spyi_call_info(0); }",
-    "    public static CallShapeInfo get_call_group_id() { return spyi_call_info(1); }",
-    "    public static CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
-    "}",
-    "",
-    "",
-    "public CallShapeInfo get_call_id() { return spyi_call_info(0); }",
-    "",
-    "public CallShapeInfo get_call_group_id() { return spyi_call_info(1); }",
-    "",
-    "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
-    "",
-    "",
-    "internal static int spyi_call_dimensionality = 0;",
-    "internal static int spyi_call_element;",
-    "internal static int[8] spyi_call_shape;",
-    "internal static int[8] spyi_call_group_shape;",
-    "",
-    "internal CallShapeInfo spyi_call_info(int which)",
-    "{",
-    "    CallShapeInfo info;",
-    "    int rest = spyi_call_element;",
-    "    info.dimensionality = spyi_call_dimensionality;",
-    "    [ForceUnroll]",
-    "    for (int d = 7; d >= 0; d = d - 1)",
-    "    {",
-    "        info.shape[d] = 0;",
-    "        if (d >= spyi_call_dimensionality) continue;",
-    "        int id = rest, size = spyi_call_group_shape[d];",
-    "        if (d > 0) id = rest % spyi_call_shape[d];",
-    "        rest = rest / spyi_call_shape[d];",
-    "        if (which == 1) id = id / size;",
-    "        if (which == 2) id = id % size;",
-    "        info.shape[d] = id;",
-    "    }",
-    "    return info;",
-    "}",
-    "",
-    "",
-    "public void spyi_set_call<let Count : int>(int element, int[Count] shape, int[Count] group_shape)",
-    "{",
-    "    spyi_call_dimensionality = Count;",
-    "    spyi_call_element = element;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Count; d = d + 1)",
-    "    {",
-    "        spyi_call_shape[d] = shape[d];",
-    "        spyi_call_group_shape[d] = group_shape[d];",
-    "    }",
-    "}",
-    "",
-    "",
-    "public void spyi_set_call<let Count : int>(int element, int[Count] shape)",
-    "{",
-    "    int[Count] group_shape;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
-    "    spyi_set_call(element, shape, group_shape);",
+    "\n"
+    "\n"
+    "implementing slangpy;\n"
+    "\n"
+    "public static const int SLANGPY_MAX_DIMENSIONALITY = 8;\n"
+    "\n"
+    "\n"
+    "public struct CallShapeInfo\n"
+    "{\n"
+    "    public int dimensionality;\n"
+    "    public int[8] shape;\n"
+    "\n"
+    "    public static CallShapeInfo get_call_id() { return spyi_call_info(0); }\n"
+    "    public static CallShapeInfo get_call_group_id() { return spyi_call_info(1); }\n"
+    "    public static CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public CallShapeInfo get_call_id() { return spyi_call_info(0); }\n"
+    "\n"
+    "public CallShapeInfo get_call_group_id() { return spyi_call_info(1); }\n"
+    "\n"
+    "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }\n"
+    "\n"
+    "\n"
+    "internal static int spyi_call_dimensionality = 0;\n"
+    "internal static int spyi_call_element;\n"
+    "internal static int[8] spyi_call_shape;\n"
+    "internal static int[8] spyi_call_group_shape;\n"
+    "\n"
+    "internal CallShapeInfo spyi_call_info(int which)\n"
+    "{\n"
+    "    CallShapeInfo info;\n"
+    "    int rest = spyi_call_element;\n"
+    "    info.dimensionality = spyi_call_dimensionality;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 7; d >= 0; d = d - 1)\n"
+    "    {\n"
+    "        info.shape[d] = 0;\n"
+    "        if (d >= spyi_call_dimensionality) continue;\n"
+    "        int id = rest, size = spyi_call_group_shape[d];\n"
+    "        if (d > 0) id = rest % spyi_call_shape[d];\n"
+    "        rest = rest / spyi_call_shape[d];\n"
+    "        if (which == 1) id = id / size;\n"
+    "        if (which == 2) id = id % size;\n"
+    "        info.shape[d] = id;\n"
+    "    }\n"
+    "    return info;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape, int[Count] group_shape)\n"
+    "{\n"
+    "    spyi_call_dimensionality = Count;\n"
+    "    spyi_call_element = element;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Count; d = d + 1)\n"
+    "    {\n"
+    "        spyi_call_shape[d] = shape[d];\n"
+    "        spyi_call_group_shape[d] = group_shape[d];\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape)\n"
+    "{\n"
+    "    int[Count] group_shape;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;\n"
+    "    spyi_set_call(element, shape, group_shape);\n"
     "}",
     NULL
 };
@@ -5159,52 +5159,52 @@ static const char *const spyi_slang_slangpy_call[] = {
 // >>slang/slangpy_bounds.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_bounds[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "implementing slangpy;",
-    "",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "",
-    "internal void spyi_note_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
-    "{",
-    "    uint *record = (uint *)uint64_t(SPYI_CHECK_BOUNDS);",
-    "    if (((Atomic<uint> *)record).compareExchange(0u, 1u) != 0u) return;",
-    "    record[1] = uint(site);",
-    "    record[2] = uint(Rank | (access << 8) | (spyi_call_dimensionality << 16));",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Rank; d = d + 1)",
-    "    {",
-    "        record[4 + d] = uint(index[d]);",
-    "        record[12 + d] = uint(shape[d]);",
-    "    }",
-    "    CallShapeInfo element = spyi_call_info(0);",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < 8; d = d + 1) record[20 + d] = uint(element.shape[d]);",
-    "    DeviceMemoryBarrier();",
-    "    ((Atomic<uint> *)record).store(2u);",
-    "}",
-    "",
-    "",
-    "public Element spyi_zero<Element>()",
-    "{",
-    "    Element zero = {};",
-    "    return zero;",
-    "}",
-    "",
-    "",
-    "public bool spyi_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)",
-    "{",
-    "    bool outside = false;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Rank; d = d + 1) outside = outside || index[d] < 0 || index[d] >= shape[d];",
-    "    if (outside) spyi_note_outside(site, shape, index, access);",
-    "    return outside;",
-    "}",
-    "",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "implementing slangpy;\n"
+    "\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "\n"
+    "internal void spyi_note_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)\n"
+    "{\n"
+    "    uint *record = (uint *)uint64_t(SPYI_CHECK_BOUNDS);\n"
+    "    if (((Atomic<uint> *)record).compareExchange(0u, 1u) != 0u) return;\n"
+    "    record[1] = uint(site);\n"
+    "    record[2] = uint(Rank | (access << 8) | (spyi_call_dimensionality << 16));\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Rank; d = d + 1)\n"
+    "    {\n"
+    "        record[4 + d] = uint(index[d]);\n"
+    "        record[12 + d] = uint(shape[d]);\n"
+    "    }\n"
+    "    CallShapeInfo element = spyi_call_info(0);\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < 8; d = d + 1) record[20 + d] = uint(element.shape[d]);\n"
+    "    DeviceMemoryBarrier();\n"
+    "    ((Atomic<uint> *)record).store(2u);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public Element spyi_zero<Element>()\n"
+    "{\n"
+    "    Element zero = {};\n"
+    "    return zero;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public bool spyi_outside<let Rank : int>(int site, int[Rank] shape, int[Rank] index, int access)\n"
+    "{\n"
+    "    bool outside = false;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Rank; d = d + 1) outside = outside || index[d] < 0 || index[d] >= shape[d];\n"
+    "    if (outside) spyi_note_outside(site, shape, index, access);\n"
+    "    return outside;\n"
+    "}\n"
+    "\n"
     "#endif",
     NULL
 };
@@ -5212,70 +5212,70 @@ static const char *const spyi_slang_slangpy_bounds[] = {
 // >>slang/slangpy_random.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_random[] = {
-    "",
-    "implementing slangpy;",
-    "",
-    "",
-    "public uint wang_hash(uint seed)",
-    "{",
-    "    seed = (seed ^ 61u) ^ (seed >> 16u);",
-    "    seed = seed * 9u;",
-    "    seed = seed ^ (seed >> 4u);",
-    "    seed = seed * 0x27d4eb2du;",
-    "    seed = seed ^ (seed >> 15u);",
-    "    return seed;",
-    "}",
-    "",
-    "",
-    "public float spyi_add_product(float a, float b, float c)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case cuda: __intrinsic_asm \"__fadd_rn($0, __fmul_rn($1, $2))\";",
-    "    case spirv:",
-    "        return spirv_asm",
-    "        {",
-    "            %product:$$float = OpFMul $b $c;",
-    "            %sum:$$float = OpFAdd $a %product;",
-    "            OpDecorate %product NoContraction;",
-    "            OpDecorate %sum NoContraction;",
-    "            result:$$float = OpCopyObject %sum",
-    "        };",
-    "    default:",
-    "        precise float product = b * c;",
-    "        precise float sum = a + product;",
-    "        return sum;",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "public struct WangHash",
-    "{",
-    "    public uint state;",
-    "",
-    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0u, bool hash_seed = true)",
-    "    {",
-    "        state = thread_id ^ seed;",
-    "        if (hash_seed) state = thread_id ^ wang_hash(seed);",
-    "        for (uint i = 0u; i < warmup; i = i + 1u) state = wang_hash(state);",
-    "    }",
-    "",
-    "    [mutating]",
-    "    public uint next()",
-    "    {",
-    "        state = wang_hash(state);",
-    "        return state;",
-    "    }",
-    "",
-    "",
-    "    [mutating]",
-    "    public float next_float(float low = 0.0f, float high = 1.0f)",
-    "    {",
-    "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);",
-    "        if (value == high) return low; // the sum was rounded up",
-    "        return value;",
-    "    }",
+    "\n"
+    "implementing slangpy;\n"
+    "\n"
+    "\n"
+    "public uint wang_hash(uint seed)\n"
+    "{\n"
+    "    seed = (seed ^ 61u) ^ (seed >> 16u);\n"
+    "    seed = seed * 9u;\n"
+    "    seed = seed ^ (seed >> 4u);\n"
+    "    seed = seed * 0x27d4eb2du;\n"
+    "    seed = seed ^ (seed >> 15u);\n"
+    "    return seed;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float spyi_add_product(float a, float b, float c)\n"
+    "{\n"
+    "    __target_switch\n"
+    "    {\n"
+    "    case cuda: __intrinsic_asm \"__fadd_rn($0, __fmul_rn($1, $2))\";\n"
+    "    case spirv:\n"
+    "        return spirv_asm\n"
+    "        {\n"
+    "            %product:$$float = OpFMul $b $c;\n"
+    "            %sum:$$float = OpFAdd $a %product;\n"
+    "            OpDecorate %product NoContraction;\n"
+    "            OpDecorate %sum NoContraction;\n"
+    "            result:$$float = OpCopyObject %sum\n"
+    "        };\n"
+    "    default:\n"
+    "        precise float product = b * c;\n"
+    "        precise float sum = a + product;\n"
+    "        return sum;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct WangHash\n"
+    "{\n"
+    "    public uint state;\n"
+    "\n"
+    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0u, bool hash_seed = true)\n"
+    "    {\n"
+    "        state = thread_id ^ seed;\n"
+    "        if (hash_seed) state = thread_id ^ wang_hash(seed);\n"
+    "        for (uint i = 0u; i < warmup; i = i + 1u) state = wang_hash(state);\n"
+    "    }\n"
+    "\n"
+    "    [mutating]\n"
+    "    public uint next()\n"
+    "    {\n"
+    "        state = wang_hash(state);\n"
+    "        return state;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    [mutating]\n"
+    "    public float next_float(float low = 0.0f, float high = 1.0f)\n"
+    "    {\n"
+    "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);\n"
+    "        if (value == high) return low; // the sum was rounded up\n"
+    "        return value;\n"
+    "    }\n"
     "}",
     NULL
 };
@@ -5283,76 +5283,76 @@ static const char *const spyi_slang_slangpy_random[] = {
 // >>slang/slangpy_element.slang -----------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_element[] = {
-    "",
-    "module slangpy_element;",
+    "\n"
+    "module slangpy_element;\n"
     "",
     "__exported import slangpy;",
-    "",
-    "#pragma warning(disable : 30856) // the extension finds Element and Rank through the interface",
-    "",
-    "public extension<Element, let Rank : int, Any : IBaseTensor<Element, Rank>> Any",
-    "{",
-    "    public typealias ElementType = Element;",
-    "}",
-    "",
-    "",
-    "struct SpyiSample",
-    "{",
-    "    int2 rows;",
-    "    int2 columns;",
-    "    float2 weights;",
-    "",
-    "    __init(int height, int width, float2 uv)",
-    "    {",
-    "        float2 at = uv * float2(float(width), float(height));",
-    "        float2 corner = floor(at);",
-    "        rows = clamp(int2(int(corner.y), int(corner.y) + 1), int2(0), int2(height - 1));",
-    "        columns = clamp(int2(int(corner.x), int(corner.x) + 1), int2(0), int2(width - 1));",
-    "        weights = at - corner;",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "public extension<Any : ITensor<float, 2>> Any",
-    "{",
-    "    public float sample(float2 uv)",
-    "    {",
-    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
-    "        float upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), s.weights.x);",
-    "        float lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), s.weights.x);",
-    "        return lerp(upper, lower, s.weights.y);",
-    "    }",
-    "}",
-    "public extension<Any : ITensor<float2, 2>> Any",
-    "{",
-    "    public float2 sample(float2 uv)",
-    "    {",
-    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
-    "        float2 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float2(s.weights.x));",
-    "        float2 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float2(s.weights.x));",
-    "        return lerp(upper, lower, float2(s.weights.y));",
-    "    }",
-    "}",
-    "public extension<Any : ITensor<float3, 2>> Any",
-    "{",
-    "    public float3 sample(float2 uv)",
-    "    {",
-    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
-    "        float3 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float3(s.weights.x));",
-    "        float3 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float3(s.weights.x));",
-    "        return lerp(upper, lower, float3(s.weights.y));",
-    "    }",
-    "}",
-    "public extension<Any : ITensor<float4, 2>> Any",
-    "{",
-    "    public float4 sample(float2 uv)",
-    "    {",
-    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
-    "        float4 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float4(s.weights.x));",
-    "        float4 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float4(s.weights.x));",
-    "        return lerp(upper, lower, float4(s.weights.y));",
-    "    }",
+    "\n"
+    "#pragma warning(disable : 30856) // the extension finds Element and Rank through the interface\n"
+    "\n"
+    "public extension<Element, let Rank : int, Any : IBaseTensor<Element, Rank>> Any\n"
+    "{\n"
+    "    public typealias ElementType = Element;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct SpyiSample\n"
+    "{\n"
+    "    int2 rows;\n"
+    "    int2 columns;\n"
+    "    float2 weights;\n"
+    "\n"
+    "    __init(int height, int width, float2 uv)\n"
+    "    {\n"
+    "        float2 at = uv * float2(float(width), float(height));\n"
+    "        float2 corner = floor(at);\n"
+    "        rows = clamp(int2(int(corner.y), int(corner.y) + 1), int2(0), int2(height - 1));\n"
+    "        columns = clamp(int2(int(corner.x), int(corner.x) + 1), int2(0), int2(width - 1));\n"
+    "        weights = at - corner;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public extension<Any : ITensor<float, 2>> Any\n"
+    "{\n"
+    "    public float sample(float2 uv)\n"
+    "    {\n"
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);\n"
+    "        float upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), s.weights.x);\n"
+    "        float lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), s.weights.x);\n"
+    "        return lerp(upper, lower, s.weights.y);\n"
+    "    }\n"
+    "}\n"
+    "public extension<Any : ITensor<float2, 2>> Any\n"
+    "{\n"
+    "    public float2 sample(float2 uv)\n"
+    "    {\n"
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);\n"
+    "        float2 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float2(s.weights.x));\n"
+    "        float2 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float2(s.weights.x));\n"
+    "        return lerp(upper, lower, float2(s.weights.y));\n"
+    "    }\n"
+    "}\n"
+    "public extension<Any : ITensor<float3, 2>> Any\n"
+    "{\n"
+    "    public float3 sample(float2 uv)\n"
+    "    {\n"
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);\n"
+    "        float3 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float3(s.weights.x));\n"
+    "        float3 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float3(s.weights.x));\n"
+    "        return lerp(upper, lower, float3(s.weights.y));\n"
+    "    }\n"
+    "}\n"
+    "public extension<Any : ITensor<float4, 2>> Any\n"
+    "{\n"
+    "    public float4 sample(float2 uv)\n"
+    "    {\n"
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);\n"
+    "        float4 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float4(s.weights.x));\n"
+    "        float4 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float4(s.weights.x));\n"
+    "        return lerp(upper, lower, float4(s.weights.y));\n"
+    "    }\n"
     "}",
     NULL
 };
@@ -5360,115 +5360,115 @@ static const char *const spyi_slang_slangpy_element[] = {
 // >>slang/slangpy_context.slang -----------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_context[] = {
-    "",
-    "",
-    "module slangpy_context;",
+    "\n"
+    "\n"
+    "module slangpy_context;\n"
     "",
     "__exported import slangpy;",
-    "",
-    "",
-    "public struct ContextND<let Rank : int>",
-    "{",
-    "    public uint3 thread_id;",
-    "    public int[Rank] call_id; // in the order of the call's shape",
-    "",
-    "    public __init(uint3 thread_id, int[Rank] call_id)",
-    "    {",
-    "        this.thread_id = thread_id;",
-    "        this.call_id = call_id;",
-    "    }",
-    "",
-    "    public property vector<int, Rank> call_id_vec",
-    "    {",
-    "        get",
-    "        {",
-    "            vector<int, Rank> place;",
-    "            [ForceUnroll]",
-    "            for (int d = 0; d < Rank; d = d + 1) place[d] = call_id[Rank - 1 - d];",
-    "            return place;",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "public typealias Context0D = ContextND<0>;",
-    "public typealias Context1D = ContextND<1>;",
-    "public typealias Context2D = ContextND<2>;",
-    "public typealias Context3D = ContextND<3>;",
-    "public typealias Context4D = ContextND<4>;",
-    "public typealias Context5D = ContextND<5>;",
-    "public typealias Context = ContextND<0>;",
-    "",
-    "",
-    "",
-    "public interface ISizedArray<Item, let Count : int> : IArray<Item> {}",
-    "public extension<Item, let Count : int> Array<Item, Count> : ISizedArray<Item, Count> {}",
-    "public extension<Item, let Count : int> vector<Item, Count> : ISizedArray<Item, Count> {}",
-    "public extension<Item, let Rows : int, let Columns : int> matrix<Item, Rows, Columns>",
-    "    : ISizedArray<vector<Item, Columns>, Rows> {}",
-    "",
-    "",
-    "",
-    "public struct ValueRef<Value>",
-    "{",
-    "    public Value value;",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }",
-    "}",
-    "public struct RWValueRef<Value>",
-    "{",
-    "    public Value value;",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }",
-    "    [mutating]",
-    "    public void __slangpy_store<let Rank : int>(ContextND<Rank> context, Value value) { this.value = value; }",
-    "}",
-    "public struct CallIdArg",
-    "{",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out int[Rank] value) { value = context.call_id; }",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out vector<int, Rank> value)",
-    "    {",
-    "        value = context.call_id_vec;",
-    "    }",
-    "}",
-    "public struct ThreadIdArg",
-    "{",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value) { value = context.thread_id.x; }",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint3 value) { value = context.thread_id; }",
-    "}",
-    "public struct GridArg<let Rank : int>",
-    "{",
-    "    public int[Rank] offset;",
-    "    public int[Rank] stride;",
-    "    public void __slangpy_load(ContextND<Rank> context, out int[Rank] value)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int d = 0; d < Rank; d = d + 1) value[d] = offset[d] + context.call_id[d] * stride[d];",
-    "    }",
-    "}",
-    "public struct RangeType",
-    "{",
-    "    public int start;",
-    "    public int stop;",
-    "    public int step;",
-    "    public void __slangpy_load(ContextND<1> context, out int value) { value = start + context.call_id[0] * step; }",
-    "}",
-    "public struct WangHashArg<let Warmup : int>",
-    "{",
-    "    public uint seed;",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value)",
-    "    {",
-    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);",
-    "        value = hash.next();",
-    "    }",
-    "}",
-    "public struct RandFloatArg<let Warmup : int>",
-    "{",
-    "    public uint seed;",
-    "    public float min;",
-    "    public float max;",
-    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out float value)",
-    "    {",
-    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);",
-    "        value = min + (max - min) * float(hash.next() & 0x7fffffu) / 8388608.0f;",
-    "    }",
+    "\n"
+    "\n"
+    "public struct ContextND<let Rank : int>\n"
+    "{\n"
+    "    public uint3 thread_id;\n"
+    "    public int[Rank] call_id; // in the order of the call's shape\n"
+    "\n"
+    "    public __init(uint3 thread_id, int[Rank] call_id)\n"
+    "    {\n"
+    "        this.thread_id = thread_id;\n"
+    "        this.call_id = call_id;\n"
+    "    }\n"
+    "\n"
+    "    public property vector<int, Rank> call_id_vec\n"
+    "    {\n"
+    "        get\n"
+    "        {\n"
+    "            vector<int, Rank> place;\n"
+    "            [ForceUnroll]\n"
+    "            for (int d = 0; d < Rank; d = d + 1) place[d] = call_id[Rank - 1 - d];\n"
+    "            return place;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public typealias Context0D = ContextND<0>;\n"
+    "public typealias Context1D = ContextND<1>;\n"
+    "public typealias Context2D = ContextND<2>;\n"
+    "public typealias Context3D = ContextND<3>;\n"
+    "public typealias Context4D = ContextND<4>;\n"
+    "public typealias Context5D = ContextND<5>;\n"
+    "public typealias Context = ContextND<0>;\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface ISizedArray<Item, let Count : int> : IArray<Item> {}\n"
+    "public extension<Item, let Count : int> Array<Item, Count> : ISizedArray<Item, Count> {}\n"
+    "public extension<Item, let Count : int> vector<Item, Count> : ISizedArray<Item, Count> {}\n"
+    "public extension<Item, let Rows : int, let Columns : int> matrix<Item, Rows, Columns>\n"
+    "    : ISizedArray<vector<Item, Columns>, Rows> {}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct ValueRef<Value>\n"
+    "{\n"
+    "    public Value value;\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }\n"
+    "}\n"
+    "public struct RWValueRef<Value>\n"
+    "{\n"
+    "    public Value value;\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }\n"
+    "    [mutating]\n"
+    "    public void __slangpy_store<let Rank : int>(ContextND<Rank> context, Value value) { this.value = value; }\n"
+    "}\n"
+    "public struct CallIdArg\n"
+    "{\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out int[Rank] value) { value = context.call_id; }\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out vector<int, Rank> value)\n"
+    "    {\n"
+    "        value = context.call_id_vec;\n"
+    "    }\n"
+    "}\n"
+    "public struct ThreadIdArg\n"
+    "{\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value) { value = context.thread_id.x; }\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint3 value) { value = context.thread_id; }\n"
+    "}\n"
+    "public struct GridArg<let Rank : int>\n"
+    "{\n"
+    "    public int[Rank] offset;\n"
+    "    public int[Rank] stride;\n"
+    "    public void __slangpy_load(ContextND<Rank> context, out int[Rank] value)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int d = 0; d < Rank; d = d + 1) value[d] = offset[d] + context.call_id[d] * stride[d];\n"
+    "    }\n"
+    "}\n"
+    "public struct RangeType\n"
+    "{\n"
+    "    public int start;\n"
+    "    public int stop;\n"
+    "    public int step;\n"
+    "    public void __slangpy_load(ContextND<1> context, out int value) { value = start + context.call_id[0] * step; }\n"
+    "}\n"
+    "public struct WangHashArg<let Warmup : int>\n"
+    "{\n"
+    "    public uint seed;\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value)\n"
+    "    {\n"
+    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);\n"
+    "        value = hash.next();\n"
+    "    }\n"
+    "}\n"
+    "public struct RandFloatArg<let Warmup : int>\n"
+    "{\n"
+    "    public uint seed;\n"
+    "    public float min;\n"
+    "    public float max;\n"
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out float value)\n"
+    "    {\n"
+    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);\n"
+    "        value = min + (max - min) * float(hash.next() & 0x7fffffu) / 8388608.0f;\n"
+    "    }\n"
     "}",
     NULL
 };
@@ -5476,28 +5476,28 @@ static const char *const spyi_slang_slangpy_context[] = {
 // >>slang/slangpy_sizes.slang -------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_sizes[] = {
-    "",
-    "",
-    "module slangpy_sizes;",
+    "\n"
+    "\n"
+    "module slangpy_sizes;\n"
     "",
     "__exported import slangpy;",
-    "",
-    "#pragma warning(disable : 31010) // constants, so that arrays have a length that is known when the kernel is linked",
-    "",
-    "public extern static const int call_data_len = 0;   // dimensions of the call",
-    "public extern static const int call_group_size = 1; // elements of a call group",
-    "public extern static const int[call_data_len] call_group_strides;",
-    "public extern static const int[call_data_len] call_group_shape_vector;",
-    "",
-    "",
-    "public extension<let Count : int> Array<int, Count>",
-    "{",
-    "    __implicit_conversion(200)",
-    "    public __init(Array<int, 8> items)",
-    "    {",
-    "        [ForceUnroll]",
-    "        for (int d = 0; d < Count; d = d + 1) this[d] = items[d];",
-    "    }",
+    "\n"
+    "#pragma warning(disable : 31010) // constants, so that arrays have a length that is known when the kernel is linked\n"
+    "\n"
+    "public extern static const int call_data_len = 0;   // dimensions of the call\n"
+    "public extern static const int call_group_size = 1; // elements of a call group\n"
+    "public extern static const int[call_data_len] call_group_strides;\n"
+    "public extern static const int[call_data_len] call_group_shape_vector;\n"
+    "\n"
+    "\n"
+    "public extension<let Count : int> Array<int, Count>\n"
+    "{\n"
+    "    __implicit_conversion(200)\n"
+    "    public __init(Array<int, 8> items)\n"
+    "    {\n"
+    "        [ForceUnroll]\n"
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = items[d];\n"
+    "    }\n"
     "}",
     NULL
 };
@@ -5505,449 +5505,457 @@ static const char *const spyi_slang_slangpy_sizes[] = {
 // >>slang/slangpy_diff.slang --------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_diff[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
     "",
     "__exported import slangpy_atomic;",
-    "",
-    "",
-    "#ifdef SPYI_OLD_SLANG",
-    "#define SPYI_OF_INDEX",
-    "#define SPYI_INDEX int",
-    "#else",
-    "#define SPYI_OF_INDEX <Index : __BuiltinIntegerType>",
-    "#define SPYI_INDEX Index",
-    "#endif",
-    "",
-    "",
-    "",
-    "",
-    "interface IDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>",
-    "{",
-    "    [Differentiable]",
-    "    Element load(int[Rank] index);",
-    "",
-    "    [Differentiable]",
-    "    Element load SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) { return load(spyi_reverse(index)); }",
-    "    [Differentiable]",
-    "    Element load SPYI_OF_INDEX(SPYI_INDEX i0) { return load(spyi_collect<Rank>(i0)); }",
-    "    [Differentiable]",
-    "    Element load SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) { return load(spyi_collect<Rank>(i0, i1)); }",
-    "    [Differentiable]",
-    "    Element load SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) { return load(spyi_collect<Rank>(i0, i1, i2)); }",
-    "    [Differentiable]",
-    "    Element load SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
-    "    __subscript(int[Rank] index) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(index); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_reverse(index)); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
-    "    }",
-    "}",
-    "",
-    "",
-    "interface IWDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>",
-    "{",
-    "    [Differentiable]",
-    "    void store(int[Rank] index, Element value);",
-    "",
-    "    [Differentiable]",
-    "    void store SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index, Element value) { store(spyi_reverse(index), value); }",
-    "    [Differentiable]",
-    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
-    "    [Differentiable]",
-    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
-    "    [Differentiable]",
-    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
-    "    [Differentiable]",
-    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
-    "    __subscript(int[Rank] index) -> Element",
-    "    {",
-    "        [Differentiable] [nonmutating] set { store(index, newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) -> Element",
-    "    {",
-    "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0) -> Element",
-    "    {",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) -> Element",
-    "    {",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) -> Element",
-    "    {",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) -> Element",
-    "    {",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }",
-    "    }",
-    "}",
-    "",
-    "",
+    "\n"
+    "\n"
+    "#ifdef SPYI_OLD_SLANG\n"
+    "#define SPYI_OF_INDEX\n"
+    "#define SPYI_INDEX int\n"
+    "#else\n"
+    "#define SPYI_OF_INDEX <Index : __BuiltinIntegerType>\n"
+    "#define SPYI_INDEX Index\n"
+    "#endif\n"
+    "\n"
+    "#define SPYI_BY_INDEX(LOAD) \\\n"
+    "    [Differentiable] Element LOAD SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) { return LOAD(spyi_reverse(index)); } \\\n"
+    "    [Differentiable] Element LOAD SPYI_OF_INDEX(SPYI_INDEX i0) { return LOAD(spyi_collect<Rank>(i0)); } \\\n"
+    "    [Differentiable] Element LOAD SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) { return LOAD(spyi_collect<Rank>(i0, i1)); } \\\n"
+    "    [Differentiable] Element LOAD SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) { return LOAD(spyi_collect<Rank>(i0, i1, i2)); } \\\n"
+    "    [Differentiable] Element LOAD SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) { return LOAD(spyi_collect<Rank>(i0, i1, i2, i3)); }\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "interface IDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>\n"
+    "{\n"
+    "    [Differentiable]\n"
+    "    Element load(int[Rank] index);\n"
+    "\n"
+    "    SPYI_BY_INDEX(load)\n"
+    "    __subscript(int[Rank] index) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(index); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_reverse(index)); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "interface IWDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>\n"
+    "{\n"
+    "    [Differentiable]\n"
+    "    void store(int[Rank] index, Element value);\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    void store SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index, Element value) { store(spyi_reverse(index), value); }\n"
+    "    [Differentiable]\n"
+    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, Element value) { store(spyi_collect<Rank>(i0), value); }\n"
+    "    [Differentiable]\n"
+    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }\n"
+    "    [Differentiable]\n"
+    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }\n"
+    "    [Differentiable]\n"
+    "    void store SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }\n"
+    "    __subscript(int[Rank] index) -> Element\n"
+    "    {\n"
+    "        [Differentiable] [nonmutating] set { store(index, newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) -> Element\n"
+    "    {\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0) -> Element\n"
+    "    {\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) -> Element\n"
+    "    {\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) -> Element\n"
+    "    {\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) -> Element\n"
+    "    {\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
     "interface IRWDiffTensor<Element : IDifferentiable, let Rank : int>",
-    "    : IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
-    "{",
-    "    __subscript(int[Rank] index) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(index); }",
-    "        [Differentiable] [nonmutating] set { store(index, newValue); }",
+    "    : IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>\n"
+    "{\n"
+    "    __subscript(int[Rank] index) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(index); }\n"
+    "        [Differentiable] [nonmutating] set { store(index, newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_reverse(index)); }\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }\n"
+    "    }\n"
+    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) -> Element\n"
+    "    {\n"
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }\n"
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "void spyi_add_gradient<Element : IAtomicAddable, let Rank : int>(\n"
+    "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)\n"
+    "{\n"
+    "    if (grad._data == nullptr) return;\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;\n"
+    "#endif\n"
+    "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "void spyi_add_gradient_uniform<Element : IAtomicAddable, let Rank : int>(\n"
+    "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)\n"
+    "{\n"
+    "    if (grad._data == nullptr) return;\n"
+    "#ifdef SPYI_CHECK_BOUNDS\n"
+    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;\n"
+    "#endif\n"
+    "    Element.atomic_add_uniform(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct DiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>\n"
+    "    where Element.Differential : IAtomicAddable\n"
+    "{\n"
+    "    Tensor<Element, Rank> _primal;\n"
+    "    RWTensor<Element.Differential, Rank> _grad;\n"
+    "\n"
+    "    __init(Tensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)\n"
+    "    {\n"
+    "        _primal = primal;\n"
+    "        _grad = grad;\n"
+    "    }\n"
+    "\n"
+    "    property int[Rank] shape { get { return _primal.shape; } }\n"
+    "\n"
+    "    Tensor<Element, Rank> detach() { return _primal; }\n"
+    "\n"
+    "    property AtomicTensor<Element.Differential, Rank> _grad_out\n"
+    "    {\n"
+    "        get { return AtomicTensor<Element.Differential, Rank>(_grad._data, _grad.shape, _grad.strides, _grad._offset); }\n"
+    "    }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load(int[Rank] index) { return _primal.load(index); }\n"
+    "\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_once_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load_once(int[Rank] index) { return _primal.load(index); }\n"
+    "    SPYI_BY_INDEX(load_once)\n"
+    "\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_uniform_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load_uniform(int[Rank] index) { return _primal.load(index); }\n"
+    "    SPYI_BY_INDEX(load_uniform)\n"
+    "\n"
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad, index, d); }\n"
+    "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)\n"
+    "    {\n"
+    "        spyi_add_gradient_uniform(_grad, index, d);\n"
+    "    }\n"
+    "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)\n"
+    "    {\n"
+    "        if (_grad._data != nullptr) _grad.store(index, Element.dadd(_grad.load(index), d));\n"
     "    }",
-    "    __subscript SPYI_OF_INDEX(vector<SPYI_INDEX, Rank> index) -> Element",
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)\n"
+    "    {\n"
+    "        if (_grad._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());\n"
+    "        return DifferentialPair<Element>(_primal.load(index), _grad.load(index));\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "DiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(\n"
+    "    DiffTensor<Element, Rank> tensor, int by)\n"
+    "    where Element.Differential : IAtomicAddable\n"
+    "{\n"
+    "    tensor._primal._offset = tensor._primal._offset + by;\n"
+    "    tensor._grad._offset = tensor._grad._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct WDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>, IWDiffTensor<Element, Rank>\n"
+    "{\n"
+    "    WTensor<Element, Rank> _primal;\n"
+    "    RWTensor<Element.Differential, Rank> _grad;\n"
+    "\n"
+    "    __init(WTensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)\n"
+    "    {\n"
+    "        _primal = primal;\n"
+    "        _grad = grad;\n"
+    "    }\n"
+    "\n"
+    "    property int[Rank] shape { get { return _primal.shape; } }\n"
+    "    WTensor<Element, Rank> detach() { return _primal; }\n"
+    "    property RWTensor<Element.Differential, Rank> _grad_in { get { return _grad; } }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_store_bwd)]\n"
+    "    [ForwardDerivative(spyi_store_fwd)]\n"
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    void store_once(int[Rank] index, Element value) { store(index, value); }\n"
+    "\n"
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)\n"
+    "    {\n"
+    "        Element.Differential d = Element.dzero();\n"
+    "        if (_grad._data != nullptr) d = _grad.load(index);\n"
+    "        value = DifferentialPair<Element>(value.p, d);\n"
+    "    }\n"
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)\n"
+    "    {\n"
+    "        _primal.store(index, value.p);\n"
+    "        if (_grad._data != nullptr) _grad.store(index, value.d);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "WDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(\n"
+    "    WDiffTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._primal._offset = tensor._primal._offset + by;\n"
+    "    tensor._grad._offset = tensor._grad._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct RWDiffTensor<Element : IDifferentiable, let Rank : int>\n"
+    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>\n"
+    "    where Element.Differential : IAtomicAddable\n"
+    "{\n"
+    "    RWTensor<Element, Rank> _primal;\n"
+    "    RWTensor<Element.Differential, Rank> _grad_in; // read by derivatives of stores, and by loads in forward mode\n"
+    "    RWTensor<Element.Differential, Rank> _grad_out; // added to by derivatives of loads, and written by stores in forward mode\n"
+    "\n"
+    "    __init(\n"
+    "        RWTensor<Element, Rank> primal,\n"
+    "        RWTensor<Element.Differential, Rank> grad_in,\n"
+    "        RWTensor<Element.Differential, Rank> grad_out)\n"
+    "    {\n"
+    "        _primal = primal;\n"
+    "        _grad_in = grad_in;\n"
+    "        _grad_out = grad_out;\n"
+    "    }\n"
+    "\n"
+    "    property int[Rank] shape { get { return _primal.shape; } }\n"
+    "    RWTensor<Element, Rank> detach() { return _primal; }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load(int[Rank] index) { return _primal.load(index); }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_once_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load_once(int[Rank] index) { return _primal.load(index); }\n"
+    "    SPYI_BY_INDEX(load_once)\n"
+    "\n"
+    "    [BackwardDerivative(spyi_store_bwd)]\n"
+    "    [ForwardDerivative(spyi_store_fwd)]\n"
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    void store_once(int[Rank] index, Element value) { store(index, value); }\n"
+    "\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_uniform_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load_uniform(int[Rank] index) { return _primal.load(index); }\n"
+    "    SPYI_BY_INDEX(load_uniform)\n"
+    "\n"
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }\n"
+    "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)\n"
     "    {",
-    "        [Differentiable] get { return load(spyi_reverse(index)); }",
-    "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }",
-    "    }",
-    "    __subscript SPYI_OF_INDEX(SPYI_INDEX i0, SPYI_INDEX i1, SPYI_INDEX i2, SPYI_INDEX i3) -> Element",
-    "    {",
-    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
-    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "void spyi_add_gradient<Element : IAtomicAddable, let Rank : int>(",
-    "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
-    "{",
-    "    if (grad._data == nullptr) return;",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
-    "#endif",
-    "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
-    "}",
-    "",
-    "",
-    "void spyi_add_gradient_uniform<Element : IAtomicAddable, let Rank : int>(",
-    "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
-    "{",
-    "    if (grad._data == nullptr) return;",
-    "#ifdef SPYI_CHECK_BOUNDS",
-    "    if (spyi_outside(grad._site, grad.shape, index, 2)) return;",
-    "#endif",
-    "    Element.atomic_add_uniform(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "struct DiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>",
-    "    where Element.Differential : IAtomicAddable",
-    "{",
-    "    Tensor<Element, Rank> _primal;",
-    "    RWTensor<Element.Differential, Rank> _grad;",
-    "",
-    "    __init(Tensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
-    "    {",
-    "        _primal = primal;",
-    "        _grad = grad;",
-    "    }",
-    "",
-    "    property int[Rank] shape { get { return _primal.shape; } }",
-    "",
-    "    Tensor<Element, Rank> detach() { return _primal; }",
-    "",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "",
-    "    [BackwardDerivative(spyi_load_once_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load_once(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "",
-    "    [BackwardDerivative(spyi_load_uniform_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load_uniform(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad, index, d); }",
-    "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
-    "    {",
-    "        spyi_add_gradient_uniform(_grad, index, d);",
-    "    }",
-    "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
-    "    {",
-    "        if (_grad._data != nullptr) _grad.store(index, Element.dadd(_grad.load(index), d));",
-    "    }",
-    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
-    "    {",
-    "        if (_grad._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
-    "        return DifferentialPair<Element>(_primal.load(index), _grad.load(index));",
-    "    }",
-    "}",
-    "",
-    "",
-    "DiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
-    "    DiffTensor<Element, Rank> tensor, int by)",
-    "    where Element.Differential : IAtomicAddable",
-    "{",
-    "    tensor._primal._offset = tensor._primal._offset + by;",
-    "    tensor._grad._offset = tensor._grad._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "",
-    "struct WDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
-    "{",
-    "    WTensor<Element, Rank> _primal;",
-    "    RWTensor<Element.Differential, Rank> _grad;",
-    "",
-    "    __init(WTensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
-    "    {",
-    "        _primal = primal;",
-    "        _grad = grad;",
-    "    }",
-    "",
-    "    property int[Rank] shape { get { return _primal.shape; } }",
-    "    WTensor<Element, Rank> detach() { return _primal; }",
-    "",
-    "    [BackwardDerivative(spyi_store_bwd)]",
+    "        spyi_add_gradient_uniform(_grad_out, index, d);\n"
+    "    }\n"
+    "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)\n"
+    "    {\n"
+    "        if (_grad_out._data != nullptr) _grad_out.store(index, Element.dadd(_grad_out.load(index), d));\n"
+    "    }\n"
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)\n"
+    "    {\n"
+    "        if (_grad_in._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());\n"
+    "        return DifferentialPair<Element>(_primal.load(index), _grad_in.load(index));\n"
+    "    }\n"
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)\n"
+    "    {\n"
+    "        Element.Differential d = Element.dzero();\n"
+    "        if (_grad_in._data != nullptr) d = _grad_in.load(index);\n"
+    "        value = DifferentialPair<Element>(value.p, d);\n"
+    "    }\n"
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)\n"
+    "    {\n"
+    "        _primal.store(index, value.p);\n"
+    "        if (_grad_out._data != nullptr) _grad_out.store(index, value.d);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "RWDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(\n"
+    "    RWDiffTensor<Element, Rank> tensor, int by)\n"
+    "    where Element.Differential : IAtomicAddable\n"
+    "{\n"
+    "    tensor._primal._offset = tensor._primal._offset + by;\n"
+    "    tensor._grad_in._offset = tensor._grad_in._offset + by;\n"
+    "    tensor._grad_out._offset = tensor._grad_out._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct PrimalTensor<Element : IDifferentiable, let Rank : int>\n"
+    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>\n"
+    "{\n"
+    "    Tensor<Element, Rank> _primal;\n"
+    "\n"
+    "    __init(Tensor<Element, Rank> primal) { _primal = primal; }\n"
+    "    property int[Rank] shape { get { return _primal.shape; } }\n"
+    "    Tensor<Element, Rank> detach() { return _primal; }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load(int[Rank] index) { return _primal.load(index); }\n"
+    "\n"
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}\n"
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)\n"
+    "    {\n"
+    "        return DifferentialPair<Element>(_primal.load(index), Element.dzero());\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "PrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(\n"
+    "    PrimalTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._primal._offset = tensor._primal._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct WPrimalTensor<Element : IDifferentiable, let Rank : int>\n"
+    "    : IBaseTensor<Element, Rank>, IWDiffTensor<Element, Rank>\n"
+    "{\n"
+    "    WTensor<Element, Rank> _primal;\n"
+    "\n"
+    "    __init(WTensor<Element, Rank> primal) { _primal = primal; }\n"
+    "    property int[Rank] shape { get { return _primal.shape; } }\n"
+    "    WTensor<Element, Rank> detach() { return _primal; }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_store_bwd)]\n"
+    "    [ForwardDerivative(spyi_store_fwd)]\n"
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }\n"
+    "\n"
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)\n"
+    "    {\n"
+    "        value = DifferentialPair<Element>(value.p, Element.dzero());\n"
+    "    }\n"
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value) { _primal.store(index, value.p); }\n"
+    "}\n"
+    "\n"
+    "WPrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(\n"
+    "    WPrimalTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._primal._offset = tensor._primal._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct RWPrimalTensor<Element : IDifferentiable, let Rank : int>\n"
+    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>\n"
+    "{\n"
+    "    RWTensor<Element, Rank> _primal;\n"
+    "\n"
+    "    __init(RWTensor<Element, Rank> primal) { _primal = primal; }\n"
+    "    property int[Rank] shape { get { return _primal.shape; } }\n"
+    "    RWTensor<Element, Rank> detach() { return _primal; }\n"
+    "\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    Element load(int[Rank] index) { return _primal.load(index); }\n"
+    "    [BackwardDerivative(spyi_store_bwd)]\n"
     "    [ForwardDerivative(spyi_store_fwd)]",
-    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
-    "",
-    "    [Differentiable]",
-    "    void store_once(int[Rank] index, Element value) { store(index, value); }",
-    "",
-    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
-    "    {",
-    "        Element.Differential d = Element.dzero();",
-    "        if (_grad._data != nullptr) d = _grad.load(index);",
-    "        value = DifferentialPair<Element>(value.p, d);",
-    "    }",
-    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
-    "    {",
-    "        _primal.store(index, value.p);",
-    "        if (_grad._data != nullptr) _grad.store(index, value.d);",
-    "    }",
-    "}",
-    "",
-    "WDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
-    "    WDiffTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._primal._offset = tensor._primal._offset + by;",
-    "    tensor._grad._offset = tensor._grad._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "",
-    "",
-    "struct RWDiffTensor<Element : IDifferentiable, let Rank : int>",
-    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
-    "    where Element.Differential : IAtomicAddable",
-    "{",
-    "    RWTensor<Element, Rank> _primal;",
-    "    RWTensor<Element.Differential, Rank> _grad_in; // read by derivatives of stores, and by loads in forward mode",
-    "    RWTensor<Element.Differential, Rank> _grad_out; // added to by derivatives of loads, and written by stores in forward mode",
-    "",
-    "    __init(",
-    "        RWTensor<Element, Rank> primal,",
-    "        RWTensor<Element.Differential, Rank> grad_in,",
-    "        RWTensor<Element.Differential, Rank> grad_out)",
-    "    {",
-    "        _primal = primal;",
-    "        _grad_in = grad_in;",
-    "        _grad_out = grad_out;",
-    "    }",
-    "",
-    "    property int[Rank] shape { get { return _primal.shape; } }",
-    "    RWTensor<Element, Rank> detach() { return _primal; }",
-    "",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "    [BackwardDerivative(spyi_load_once_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load_once(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "    [BackwardDerivative(spyi_store_bwd)]",
-    "    [ForwardDerivative(spyi_store_fwd)]",
-    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
-    "",
-    "    [Differentiable]",
-    "    void store_once(int[Rank] index, Element value) { store(index, value); }",
-    "",
-    "",
-    "    [BackwardDerivative(spyi_load_uniform_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load_uniform(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
-    "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
-    "    {",
-    "        spyi_add_gradient_uniform(_grad_out, index, d);",
-    "    }",
-    "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
-    "    {",
-    "        if (_grad_out._data != nullptr) _grad_out.store(index, Element.dadd(_grad_out.load(index), d));",
-    "    }",
-    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
-    "    {",
-    "        if (_grad_in._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
-    "        return DifferentialPair<Element>(_primal.load(index), _grad_in.load(index));",
-    "    }",
-    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
-    "    {",
-    "        Element.Differential d = Element.dzero();",
-    "        if (_grad_in._data != nullptr) d = _grad_in.load(index);",
-    "        value = DifferentialPair<Element>(value.p, d);",
-    "    }",
-    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
-    "    {",
-    "        _primal.store(index, value.p);",
-    "        if (_grad_out._data != nullptr) _grad_out.store(index, value.d);",
-    "    }",
-    "}",
-    "",
-    "RWDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
-    "    RWDiffTensor<Element, Rank> tensor, int by)",
-    "    where Element.Differential : IAtomicAddable",
-    "{",
-    "    tensor._primal._offset = tensor._primal._offset + by;",
-    "    tensor._grad_in._offset = tensor._grad_in._offset + by;",
-    "    tensor._grad_out._offset = tensor._grad_out._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "struct PrimalTensor<Element : IDifferentiable, let Rank : int>",
-    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>",
-    "{",
-    "    Tensor<Element, Rank> _primal;",
-    "",
-    "    __init(Tensor<Element, Rank> primal) { _primal = primal; }",
-    "    property int[Rank] shape { get { return _primal.shape; } }",
-    "    Tensor<Element, Rank> detach() { return _primal; }",
-    "",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load(int[Rank] index) { return _primal.load(index); }",
-    "",
-    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}",
-    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
-    "    {",
-    "        return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
-    "    }",
-    "}",
-    "",
-    "PrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
-    "    PrimalTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._primal._offset = tensor._primal._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "",
-    "struct WPrimalTensor<Element : IDifferentiable, let Rank : int>",
-    "    : IBaseTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
-    "{",
-    "    WTensor<Element, Rank> _primal;",
-    "",
-    "    __init(WTensor<Element, Rank> primal) { _primal = primal; }",
-    "    property int[Rank] shape { get { return _primal.shape; } }",
-    "    WTensor<Element, Rank> detach() { return _primal; }",
-    "",
-    "    [BackwardDerivative(spyi_store_bwd)]",
-    "    [ForwardDerivative(spyi_store_fwd)]",
-    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
-    "",
-    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
-    "    {",
-    "        value = DifferentialPair<Element>(value.p, Element.dzero());",
-    "    }",
-    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value) { _primal.store(index, value.p); }",
-    "}",
-    "",
-    "WPrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
-    "    WPrimalTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._primal._offset = tensor._primal._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "",
-    "struct RWPrimalTensor<Element : IDifferentiable, let Rank : int>",
-    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
-    "{",
-    "    RWTensor<Element, Rank> _primal;",
-    "",
-    "    __init(RWTensor<Element, Rank> primal) { _primal = primal; }",
-    "    property int[Rank] shape { get { return _primal.shape; } }",
-    "    RWTensor<Element, Rank> detach() { return _primal; }",
-    "",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    Element load(int[Rank] index) { return _primal.load(index); }",
-    "    [BackwardDerivative(spyi_store_bwd)]",
-    "    [ForwardDerivative(spyi_store_fwd)]",
-    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
-    "",
-    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}",
-    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
-    "    {",
-    "        return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
-    "    }",
-    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
-    "    {",
-    "        value = DifferentialPair<Element>(value.p, Element.dzero());",
-    "    }",
-    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value) { _primal.store(index, value.p); }",
-    "}",
-    "",
-    "RWPrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
-    "    RWPrimalTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._primal._offset = tensor._primal._offset + by;",
-    "    return tensor;",
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }\n"
+    "\n"
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}\n"
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)\n"
+    "    {\n"
+    "        return DifferentialPair<Element>(_primal.load(index), Element.dzero());\n"
+    "    }\n"
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)\n"
+    "    {\n"
+    "        value = DifferentialPair<Element>(value.p, Element.dzero());\n"
+    "    }\n"
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value) { _primal.store(index, value.p); }\n"
+    "}\n"
+    "\n"
+    "RWPrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(\n"
+    "    RWPrimalTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._primal._offset = tensor._primal._offset + by;\n"
+    "    return tensor;\n"
     "}",
     NULL
 };
@@ -5955,156 +5963,156 @@ static const char *const spyi_slang_slangpy_diff[] = {
 // >>slang/slangpy_raster.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_raster[] = {
-    "",
-    "",
-    "",
+    "\n"
+    "\n"
+    "\n"
     "",
     "__exported import slangpy_diff;",
-    "",
-    "",
-    "struct SpyiDrawView",
-    "{",
-    "    float4 viewport; // x, y, width, height in pixels",
-    "    float2 depths;   // depths of the near and the far plane",
-    "",
-    "",
-    "    float2 ndc(float2 at) { return float2(2, -2) * (at - viewport.xy) / viewport.zw + float2(-1, 1); }",
-    "};",
-    "",
-    "[Differentiable]",
-    "float4 spyi_draw_position(DiffTensor<float, 2> corners, no_diff int c)",
-    "{",
-    "    return float4(corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3]);",
-    "}",
-    "float4 spyi_draw_position(Tensor<float, 2> corners, int c) { return float4(corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3]); }",
-    "",
-    "",
-    "",
-    "",
-    "[Differentiable]",
-    "float3 spyi_draw_weights(float4 a, float4 b, float4 c, no_diff float2 ndc)",
-    "{",
-    "    float2 p = a.xy - ndc * a.w, q = b.xy - ndc * b.w, r = c.xy - ndc * c.w;",
-    "    float3 w = float3(q.x * r.y - q.y * r.x, r.x * p.y - r.y * p.x, p.x * q.y - p.y * q.x);",
-    "    return w / (w.x + w.y + w.z);",
-    "}",
-    "",
-    "",
-    "float spyi_draw_turn(float4 a, float4 b, float4 c)",
-    "{",
-    "    return dot(float3(a.xy, a.w), cross(float3(b.xy, b.w), float3(c.xy, c.w)));",
-    "}",
-    "",
-    "[Differentiable]",
-    "float spyi_draw_mix(DiffTensor<float, 2> corners, no_diff int c, no_diff int column, float3 weights)",
-    "{",
-    "    return weights.x * corners[c, column] + weights.y * corners[c + 1, column] + weights.z * corners[c + 2, column];",
-    "}",
-    "float spyi_draw_mix(Tensor<float, 2> corners, int c, int column, float3 weights)",
-    "{",
-    "    return weights.x * corners[c, column] + weights.y * corners[c + 1, column] + weights.z * corners[c + 2, column];",
-    "}",
-    "",
-    "",
-    "",
-    "int spyi_draw_corner(int triangle, int corner, bool strip)",
-    "{",
-    "    if (!strip) return 3 * triangle + corner;",
-    "    return triangle + ((triangle & 1) != 0 && corner > 0 ? 3 - corner : corner);",
-    "}",
-    "",
-    "",
-    "",
-    "[PreferCheckpoint]",
-    "float spyi_draw_one(int triangles) { return triangles > 0 ? 1 : 0; }",
-    "",
-    "",
-    "",
-    "",
-    "struct SpyiDrawSpan",
-    "{",
-    "    float begin, end;",
-    "    int2 begin_edge, end_edge; // rows of the edges' two corners. x is -1 when the edge runs more along the line than across it",
-    "};",
-    "",
-    "",
-    "[Differentiable]",
-    "float2 spyi_draw_screen(float4 position, no_diff SpyiDrawView view, no_diff int axis)",
-    "{",
-    "    float2 ndc = position.xy / position.w;",
-    "    float2 at = view.viewport.xy + (ndc * float2(0.5, -0.5) + 0.5) * view.viewport.zw;",
-    "    return axis == 0 ? at : at.yx;",
-    "}",
-    "",
-    "SpyiDrawSpan spyi_draw_span(Tensor<float, 2> corners, int c, float2 at, SpyiDrawView view, int axis)",
-    "{",
-    "    SpyiDrawSpan span = { 1e30, -1e30, int2(-1), int2(-1) };",
-    "    float along = axis == 0 ? at.x : at.y, line = axis == 0 ? at.y : at.x;",
-    "    for (int k = 0; k < 3; k++)",
-    "    {",
-    "        int2 edge = int2(c + k, c + (k == 2 ? 0 : k + 1));",
-    "        float4 p = spyi_draw_position(corners, edge.x), q = spyi_draw_position(corners, edge.y);",
-    "        if (p.w <= 0 || q.w <= 0) continue;",
-    "        float2 from = spyi_draw_screen(p, view, axis), by = spyi_draw_screen(q, view, axis) - from;",
-    "        if (by.y == 0) continue;",
-    "        float share = (line - from.y) / by.y;",
-    "        if (share < 0 || share > 1) continue;",
-    "        float place = from.x + share * by.x - along;",
-    "        int2 found = abs(by.y) >= abs(by.x) ? edge : int2(-1);",
-    "        if (place < span.begin) { span.begin = place; span.begin_edge = found; }",
-    "        if (place > span.end) { span.end = place; span.end_edge = found; }",
-    "    }",
-    "    return span;",
-    "}",
-    "",
-    "float spyi_draw_depth(Tensor<float, 2> corners, int c, float2 at, SpyiDrawView view)",
-    "{",
-    "    float4 p = spyi_draw_position(corners, c), q = spyi_draw_position(corners, c + 1), r = spyi_draw_position(corners, c + 2);",
-    "    float3 w = spyi_draw_weights(p, q, r, view.ndc(at));",
-    "    return dot(w, float3(p.z, q.z, r.z)) / dot(w, float3(p.w, q.w, r.w));",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "bool spyi_draw_crossing(Tensor<float, 2> corners, uint first, uint second, float2 at, SpyiDrawView view, int axis, int nearer,",
-    "    out float place, out int2 edge)",
-    "{",
-    "    SpyiDrawSpan a = { -1e30, 1e30, int2(-1), int2(-1) }, b = a;",
-    "    int c = 3 * int(first) - 3, d = 3 * int(second) - 3;",
-    "    if (first != 0) a = spyi_draw_span(corners, c, at, view, axis);",
+    "\n"
+    "\n"
+    "struct SpyiDrawView\n"
+    "{\n"
+    "    float4 viewport; // x, y, width, height in pixels\n"
+    "    float2 depths;   // depths of the near and the far plane\n"
+    "\n"
+    "\n"
+    "    float2 ndc(float2 at) { return float2(2, -2) * (at - viewport.xy) / viewport.zw + float2(-1, 1); }\n"
+    "};\n"
+    "\n"
+    "[Differentiable]\n"
+    "float4 spyi_draw_position(DiffTensor<float, 2> corners, no_diff int c)\n"
+    "{\n"
+    "    return float4(corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3]);\n"
+    "}\n"
+    "float4 spyi_draw_position(Tensor<float, 2> corners, int c) { return float4(corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3]); }\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "[Differentiable]\n"
+    "float3 spyi_draw_weights(float4 a, float4 b, float4 c, no_diff float2 ndc)\n"
+    "{\n"
+    "    float2 p = a.xy - ndc * a.w, q = b.xy - ndc * b.w, r = c.xy - ndc * c.w;\n"
+    "    float3 w = float3(q.x * r.y - q.y * r.x, r.x * p.y - r.y * p.x, p.x * q.y - p.y * q.x);\n"
+    "    return w / (w.x + w.y + w.z);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "float spyi_draw_turn(float4 a, float4 b, float4 c)\n"
+    "{\n"
+    "    return dot(float3(a.xy, a.w), cross(float3(b.xy, b.w), float3(c.xy, c.w)));\n"
+    "}\n"
+    "\n"
+    "[Differentiable]\n"
+    "float spyi_draw_mix(DiffTensor<float, 2> corners, no_diff int c, no_diff int column, float3 weights)\n"
+    "{\n"
+    "    return weights.x * corners[c, column] + weights.y * corners[c + 1, column] + weights.z * corners[c + 2, column];\n"
+    "}\n"
+    "float spyi_draw_mix(Tensor<float, 2> corners, int c, int column, float3 weights)\n"
+    "{\n"
+    "    return weights.x * corners[c, column] + weights.y * corners[c + 1, column] + weights.z * corners[c + 2, column];\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "int spyi_draw_corner(int triangle, int corner, bool strip)\n"
+    "{\n"
+    "    if (!strip) return 3 * triangle + corner;\n"
+    "    return triangle + ((triangle & 1) != 0 && corner > 0 ? 3 - corner : corner);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "[PreferCheckpoint]\n"
+    "float spyi_draw_one(int triangles) { return triangles > 0 ? 1 : 0; }\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct SpyiDrawSpan\n"
+    "{\n"
+    "    float begin, end;\n"
+    "    int2 begin_edge, end_edge; // rows of the edges' two corners. x is -1 when the edge runs more along the line than across it\n"
+    "};\n"
+    "\n"
+    "\n"
+    "[Differentiable]\n"
+    "float2 spyi_draw_screen(float4 position, no_diff SpyiDrawView view, no_diff int axis)\n"
+    "{\n"
+    "    float2 ndc = position.xy / position.w;\n"
+    "    float2 at = view.viewport.xy + (ndc * float2(0.5, -0.5) + 0.5) * view.viewport.zw;\n"
+    "    return axis == 0 ? at : at.yx;\n"
+    "}\n"
+    "\n"
+    "SpyiDrawSpan spyi_draw_span(Tensor<float, 2> corners, int c, float2 at, SpyiDrawView view, int axis)\n"
+    "{\n"
+    "    SpyiDrawSpan span = { 1e30, -1e30, int2(-1), int2(-1) };\n"
+    "    float along = axis == 0 ? at.x : at.y, line = axis == 0 ? at.y : at.x;\n"
+    "    for (int k = 0; k < 3; k++)\n"
+    "    {\n"
+    "        int2 edge = int2(c + k, c + (k == 2 ? 0 : k + 1));\n"
+    "        float4 p = spyi_draw_position(corners, edge.x), q = spyi_draw_position(corners, edge.y);\n"
+    "        if (p.w <= 0 || q.w <= 0) continue;\n"
+    "        float2 from = spyi_draw_screen(p, view, axis), by = spyi_draw_screen(q, view, axis) - from;\n"
+    "        if (by.y == 0) continue;\n"
+    "        float share = (line - from.y) / by.y;\n"
+    "        if (share < 0 || share > 1) continue;\n"
+    "        float place = from.x + share * by.x - along;\n"
+    "        int2 found = abs(by.y) >= abs(by.x) ? edge : int2(-1);\n"
+    "        if (place < span.begin) { span.begin = place; span.begin_edge = found; }\n"
+    "        if (place > span.end) { span.end = place; span.end_edge = found; }\n"
+    "    }\n"
+    "    return span;\n"
+    "}\n"
+    "\n"
+    "float spyi_draw_depth(Tensor<float, 2> corners, int c, float2 at, SpyiDrawView view)\n"
+    "{\n"
+    "    float4 p = spyi_draw_position(corners, c), q = spyi_draw_position(corners, c + 1), r = spyi_draw_position(corners, c + 2);\n"
+    "    float3 w = spyi_draw_weights(p, q, r, view.ndc(at));\n"
+    "    return dot(w, float3(p.z, q.z, r.z)) / dot(w, float3(p.w, q.w, r.w));\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "bool spyi_draw_crossing(Tensor<float, 2> corners, uint first, uint second, float2 at, SpyiDrawView view, int axis, int nearer,\n"
+    "    out float place, out int2 edge)\n"
+    "{\n"
+    "    SpyiDrawSpan a = { -1e30, 1e30, int2(-1), int2(-1) }, b = a;\n"
+    "    int c = 3 * int(first) - 3, d = 3 * int(second) - 3;\n"
+    "    if (first != 0) a = spyi_draw_span(corners, c, at, view, axis);\n"
     "    if (second != 0) b = spyi_draw_span(corners, d, at, view, axis);",
-    "    bool ends = first != 0 && a.end >= 0 && a.end <= 1, begins = second != 0 && b.begin >= 0 && b.begin <= 1;",
-    "    bool first_is_near = ends;",
-    "    if (ends && begins && a.end > b.begin) // both triangles cover the line from b.begin to a.end",
-    "    {",
-    "        float2 between = at;",
-    "        between[axis] += 0.5 * (a.end + b.begin);",
-    "        float difference = spyi_draw_depth(corners, d, between, view) - spyi_draw_depth(corners, c, between, view);",
-    "        first_is_near = nearer == 0 ? first > second : nearer * difference > 0;",
-    "    }",
-    "    place = first_is_near ? a.end : b.begin;",
-    "    edge = first_is_near ? a.end_edge : b.begin_edge;",
-    "    return (ends || begins) && edge.x >= 0;",
-    "}",
-    "",
-    "",
-    "",
-    "float spyi_draw_share(Tensor<float, 2> corners, int2 edge, float line, SpyiDrawView view, int axis)",
-    "{",
-    "    float p = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis).y;",
-    "    float q = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis).y;",
-    "    float low = min(p, q), high = max(p, q);",
-    "    return (line + 1 <= high ? line + 0.5 : high) - (line - 1 >= low ? line - 0.5 : low);",
-    "}",
-    "",
-    "",
-    "[Differentiable]",
-    "float spyi_draw_place(DiffTensor<float, 2> corners, no_diff int2 edge, no_diff float line, no_diff SpyiDrawView view, no_diff int axis)",
-    "{",
-    "    float2 from = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis);",
-    "    float2 to = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis);",
-    "    return from.x + (line - from.y) * (to.x - from.x) / (to.y - from.y);",
+    "    bool ends = first != 0 && a.end >= 0 && a.end <= 1, begins = second != 0 && b.begin >= 0 && b.begin <= 1;\n"
+    "    bool first_is_near = ends;\n"
+    "    if (ends && begins && a.end > b.begin) // both triangles cover the line from b.begin to a.end\n"
+    "    {\n"
+    "        float2 between = at;\n"
+    "        between[axis] += 0.5 * (a.end + b.begin);\n"
+    "        float difference = spyi_draw_depth(corners, d, between, view) - spyi_draw_depth(corners, c, between, view);\n"
+    "        first_is_near = nearer == 0 ? first > second : nearer * difference > 0;\n"
+    "    }\n"
+    "    place = first_is_near ? a.end : b.begin;\n"
+    "    edge = first_is_near ? a.end_edge : b.begin_edge;\n"
+    "    return (ends || begins) && edge.x >= 0;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "float spyi_draw_share(Tensor<float, 2> corners, int2 edge, float line, SpyiDrawView view, int axis)\n"
+    "{\n"
+    "    float p = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis).y;\n"
+    "    float q = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis).y;\n"
+    "    float low = min(p, q), high = max(p, q);\n"
+    "    return (line + 1 <= high ? line + 0.5 : high) - (line - 1 >= low ? line - 0.5 : low);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "[Differentiable]\n"
+    "float spyi_draw_place(DiffTensor<float, 2> corners, no_diff int2 edge, no_diff float line, no_diff SpyiDrawView view, no_diff int axis)\n"
+    "{\n"
+    "    float2 from = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis);\n"
+    "    float2 to = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis);\n"
+    "    return from.x + (line - from.y) * (to.x - from.x) / (to.y - from.y);\n"
     "}",
     NULL
 };
@@ -6112,711 +6120,711 @@ static const char *const spyi_slang_slangpy_raster[] = {
 // >>slang/slangpy_texture.slang -----------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_texture[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "module slangpy_texture;",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module slangpy_texture;\n"
     "",
     "__exported import slangpy;",
     "import slangpy_atomic;",
-    "",
-    "",
-    "",
-    "",
-    "public interface IDiffTexel : IDifferentiable",
-    "{",
-    "    static int spyi_channels();",
-    "    static float4 spyi_texel(This value);",
-    "    static float4 spyi_texel_d(This.Differential d);",
-    "    static This.Differential spyi_of_texel(float4 d);",
-    "}",
-    "",
-    "public extension float : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 1; }",
-    "    public static float4 spyi_texel(float v) { return float4(v, 0, 0, 0); }",
-    "    public static float4 spyi_texel_d(float.Differential v) { return float4(v, 0, 0, 0); }",
-    "    public static float.Differential spyi_of_texel(float4 v) { return float(v.x); }",
-    "}",
-    "",
-    "public extension float2 : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 2; }",
-    "    public static float4 spyi_texel(float2 v) { return float4(v, 0, 0); }",
-    "    public static float4 spyi_texel_d(float2.Differential v) { return float4(v, 0, 0); }",
-    "    public static float2.Differential spyi_of_texel(float4 v) { return float2(v.xy); }",
-    "}",
-    "",
-    "public extension float3 : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 3; }",
-    "    public static float4 spyi_texel(float3 v) { return float4(v, 0); }",
-    "    public static float4 spyi_texel_d(float3.Differential v) { return float4(v, 0); }",
-    "    public static float3.Differential spyi_of_texel(float4 v) { return float3(v.xyz); }",
-    "}",
-    "",
-    "public extension float4 : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 4; }",
-    "    public static float4 spyi_texel(float4 v) { return float4(v); }",
-    "    public static float4 spyi_texel_d(float4.Differential v) { return float4(v); }",
-    "    public static float4.Differential spyi_of_texel(float4 v) { return float4(v); }",
-    "}",
-    "",
-    "public extension half : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 1; }",
-    "    public static float4 spyi_texel(half v) { return float4(v, 0, 0, 0); }",
-    "    public static float4 spyi_texel_d(half.Differential v) { return float4(v, 0, 0, 0); }",
-    "    public static half.Differential spyi_of_texel(float4 v) { return half(v.x); }",
-    "}",
-    "",
-    "public extension half2 : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 2; }",
-    "    public static float4 spyi_texel(half2 v) { return float4(v, 0, 0); }",
-    "    public static float4 spyi_texel_d(half2.Differential v) { return float4(v, 0, 0); }",
-    "    public static half2.Differential spyi_of_texel(float4 v) { return half2(v.xy); }",
-    "}",
-    "",
-    "public extension half3 : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 3; }",
-    "    public static float4 spyi_texel(half3 v) { return float4(v, 0); }",
-    "    public static float4 spyi_texel_d(half3.Differential v) { return float4(v, 0); }",
-    "    public static half3.Differential spyi_of_texel(float4 v) { return half3(v.xyz); }",
-    "}",
-    "",
-    "public extension half4 : IDiffTexel",
-    "{",
-    "    public static int spyi_channels() { return 4; }",
-    "    public static float4 spyi_texel(half4 v) { return float4(v); }",
-    "    public static float4 spyi_texel_d(half4.Differential v) { return float4(v); }",
-    "    public static half4.Differential spyi_of_texel(float4 v) { return half4(v); }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public struct DiffSamplerState",
-    "{",
-    "    public SamplerState state;",
-    "    public int3 _address; // 0: wrap, 1: mirror, 2: clamp, 3: border, 4: mirror once",
-    "    public int _filters;  // bit 0: minification is linear, bit 1: magnification, bit 2: between levels",
-    "    public float _bias, _min_level, _max_level;",
-    "    public float4 _border;",
-    "",
-    "",
-    "    public __init(SamplerState state, int[12] field)",
-    "    {",
-    "        this.state = state;",
-    "        _address = int3(field[0], field[1], field[2]);",
-    "        _filters = field[3];",
-    "        _bias = asfloat(field[4]);",
-    "        _min_level = asfloat(field[5]);",
-    "        _max_level = asfloat(field[6]);",
-    "        _border = float4(asfloat(field[7]), asfloat(field[8]), asfloat(field[9]), asfloat(field[10]));",
-    "    }",
-    "}",
-    "",
-    "",
-    "struct SpyiTaps",
-    "{",
-    "    int[2] i;",
-    "    float f;",
-    "};",
-    "",
-    "",
-    "int spyi_floor_mod(int a, int n)",
-    "{",
-    "    return a >= 0 ? a % n : n - 1 - (-1 - a) % n;",
-    "}",
-    "",
-    "",
-    "int spyi_wrap_texel(int i, int n, int mode)",
-    "{",
-    "    if (mode == 0) return spyi_floor_mod(i, n);",
-    "    if (mode == 1)",
-    "    {",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface IDiffTexel : IDifferentiable\n"
+    "{\n"
+    "    static int spyi_channels();\n"
+    "    static float4 spyi_texel(This value);\n"
+    "    static float4 spyi_texel_d(This.Differential d);\n"
+    "    static This.Differential spyi_of_texel(float4 d);\n"
+    "}\n"
+    "\n"
+    "public extension float : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 1; }\n"
+    "    public static float4 spyi_texel(float v) { return float4(v, 0, 0, 0); }\n"
+    "    public static float4 spyi_texel_d(float.Differential v) { return float4(v, 0, 0, 0); }\n"
+    "    public static float.Differential spyi_of_texel(float4 v) { return float(v.x); }\n"
+    "}\n"
+    "\n"
+    "public extension float2 : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 2; }\n"
+    "    public static float4 spyi_texel(float2 v) { return float4(v, 0, 0); }\n"
+    "    public static float4 spyi_texel_d(float2.Differential v) { return float4(v, 0, 0); }\n"
+    "    public static float2.Differential spyi_of_texel(float4 v) { return float2(v.xy); }\n"
+    "}\n"
+    "\n"
+    "public extension float3 : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 3; }\n"
+    "    public static float4 spyi_texel(float3 v) { return float4(v, 0); }\n"
+    "    public static float4 spyi_texel_d(float3.Differential v) { return float4(v, 0); }\n"
+    "    public static float3.Differential spyi_of_texel(float4 v) { return float3(v.xyz); }\n"
+    "}\n"
+    "\n"
+    "public extension float4 : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 4; }\n"
+    "    public static float4 spyi_texel(float4 v) { return float4(v); }\n"
+    "    public static float4 spyi_texel_d(float4.Differential v) { return float4(v); }\n"
+    "    public static float4.Differential spyi_of_texel(float4 v) { return float4(v); }\n"
+    "}\n"
+    "\n"
+    "public extension half : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 1; }\n"
+    "    public static float4 spyi_texel(half v) { return float4(v, 0, 0, 0); }\n"
+    "    public static float4 spyi_texel_d(half.Differential v) { return float4(v, 0, 0, 0); }\n"
+    "    public static half.Differential spyi_of_texel(float4 v) { return half(v.x); }\n"
+    "}\n"
+    "\n"
+    "public extension half2 : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 2; }\n"
+    "    public static float4 spyi_texel(half2 v) { return float4(v, 0, 0); }\n"
+    "    public static float4 spyi_texel_d(half2.Differential v) { return float4(v, 0, 0); }\n"
+    "    public static half2.Differential spyi_of_texel(float4 v) { return half2(v.xy); }\n"
+    "}\n"
+    "\n"
+    "public extension half3 : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 3; }\n"
+    "    public static float4 spyi_texel(half3 v) { return float4(v, 0); }\n"
+    "    public static float4 spyi_texel_d(half3.Differential v) { return float4(v, 0); }\n"
+    "    public static half3.Differential spyi_of_texel(float4 v) { return half3(v.xyz); }\n"
+    "}\n"
+    "\n"
+    "public extension half4 : IDiffTexel\n"
+    "{\n"
+    "    public static int spyi_channels() { return 4; }\n"
+    "    public static float4 spyi_texel(half4 v) { return float4(v); }\n"
+    "    public static float4 spyi_texel_d(half4.Differential v) { return float4(v); }\n"
+    "    public static half4.Differential spyi_of_texel(float4 v) { return half4(v); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct DiffSamplerState\n"
+    "{\n"
+    "    public SamplerState state;\n"
+    "    public int3 _address; // 0: wrap, 1: mirror, 2: clamp, 3: border, 4: mirror once\n"
+    "    public int _filters;  // bit 0: minification is linear, bit 1: magnification, bit 2: between levels\n"
+    "    public float _bias, _min_level, _max_level;\n"
+    "    public float4 _border;\n"
+    "\n"
+    "\n"
+    "    public __init(SamplerState state, int[12] field)\n"
+    "    {\n"
+    "        this.state = state;\n"
+    "        _address = int3(field[0], field[1], field[2]);\n"
+    "        _filters = field[3];\n"
+    "        _bias = asfloat(field[4]);\n"
+    "        _min_level = asfloat(field[5]);\n"
+    "        _max_level = asfloat(field[6]);\n"
+    "        _border = float4(asfloat(field[7]), asfloat(field[8]), asfloat(field[9]), asfloat(field[10]));\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct SpyiTaps\n"
+    "{\n"
+    "    int[2] i;\n"
+    "    float f;\n"
+    "};\n"
+    "\n"
+    "\n"
+    "int spyi_floor_mod(int a, int n)\n"
+    "{\n"
+    "    return a >= 0 ? a % n : n - 1 - (-1 - a) % n;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "int spyi_wrap_texel(int i, int n, int mode)\n"
+    "{\n"
+    "    if (mode == 0) return spyi_floor_mod(i, n);\n"
+    "    if (mode == 1)\n"
+    "    {\n"
     "        int m = spyi_floor_mod(i, 2 * n) - n;",
-    "        return n - 1 - (m >= 0 ? m : -(1 + m));",
-    "    }",
-    "    if (mode == 3) return i < 0 || i >= n ? -1 : i;",
-    "    if (mode == 4) i = i >= 0 ? i : -(1 + i);",
-    "    return clamp(i, 0, n - 1);",
-    "}",
-    "",
-    "SpyiTaps spyi_taps(float u, int n, int mode, bool linear)",
-    "{",
-    "    SpyiTaps taps;",
-    "    float at = u * float(n) - (linear ? 0.5f : 0.0f), low = floor(at);",
-    "    taps.f = linear ? at - low : 0.0f;",
-    "    taps.i[0] = spyi_wrap_texel(int(low), n, mode);",
-    "    taps.i[1] = linear ? spyi_wrap_texel(int(low) + 1, n, mode) : taps.i[0];",
-    "    return taps;",
-    "}",
-    "",
-    "",
-    "struct SpyiLevels",
-    "{",
-    "    int[2] i;",
-    "    float f;",
-    "    bool linear; // the filter within a level is linear",
-    "    bool slides; // `f` changes when `level` changes slightly",
-    "};",
-    "",
-    "",
-    "SpyiLevels spyi_levels(DiffSamplerState s, int count, float level)",
-    "{",
-    "    SpyiLevels levels;",
-    "    float wanted = level + s._bias, lod = clamp(wanted, s._min_level, s._max_level);",
-    "    levels.linear = (s._filters & (lod <= 0 ? 2 : 1)) != 0;",
-    "    float d = clamp(lod, 0.0f, float(count - 1));",
-    "    levels.slides = (s._filters & 4) != 0 && d == wanted && count > 1;",
-    "    if ((s._filters & 4) != 0)",
-    "    {",
-    "        levels.i[0] = min(int(d), count - 1);",
-    "        levels.i[1] = min(levels.i[0] + 1, count - 1);",
-    "        levels.f = d - float(levels.i[0]);",
-    "    }",
-    "    else",
-    "    {",
-    "        levels.i[0] = clamp(int(ceil(d + 0.5f)) - 1, 0, count - 1);",
-    "        levels.i[1] = levels.i[0];",
-    "        levels.f = 0;",
-    "    }",
-    "    return levels;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public struct SpyiTexels",
-    "{",
-    "    public uint64_t at; // address; 0 if there are no gradients",
-    "    public int levels, layers;",
-    "    public int3 size;",
-    "    public bool exact; // `at` is the address of exact sums",
-    "",
-    "",
-    "    public __init(int[8] field)",
-    "    {",
-    "        at = uint64_t(uint(field[0])) | uint64_t(uint(field[1])) << 32;",
-    "        levels = field[2];",
-    "        layers = field[3];",
-    "        size = int3(field[4], field[5], field[6]);",
-    "        exact = field[7] != 0;",
-    "    }",
-    "",
-    "    int3 level_size(int level)",
-    "    {",
-    "        return max(int3(size.x >> level, size.y >> level, size.z >> level), int3(1, 1, 1));",
-    "    }",
-    "",
-    "",
-    "    void add(int3 p, int layer, int level, float4 d, int channels)",
-    "    {",
-    "        if (at == 0) return;",
-    "        uint first = 0;",
-    "        for (int l = 0; l < level; l++)",
-    "        {",
-    "            int3 s = level_size(l);",
-    "            first += uint(s.x) * uint(s.y) * uint(s.z) * uint(layers);",
-    "        }",
-    "        int3 n = level_size(level);",
-    "        uint place = first + uint(((layer * n.z + p.z) * n.y + p.y) * n.x + p.x);",
-    "        if (exact)",
-    "        {",
-    "            uint *sums = (uint *)(at + uint64_t(place) * uint64_t(16 * channels));",
-    "            for (int c = 0; c < channels; c++) spyi_sum_add(sums + 4 * c, d[c]);",
-    "            return;",
-    "        }",
-    "        float *to = (float *)(at + uint64_t(place) * uint64_t(4 * channels));",
-    "        for (int c = 0; c < channels; c++) float.atomic_add(to + c, d[c]);",
-    "    }",
-    "    void add_checked(int3 p, int layer, int level, float4 d, int channels)",
-    "    {",
-    "        if (level < 0 || level >= levels || layer < 0 || layer >= layers) return;",
-    "        if (any(p < int3(0, 0, 0)) || any(p >= level_size(level))) return;",
-    "        add(p, layer, level, d, channels);",
-    "    }",
-    "}",
-    "",
-    "interface ISpyiTexture",
-    "{",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level);",
-    "}",
-    "",
-    "",
-    "",
-    "float4 spyi_sample_bwd<Texture : ISpyiTexture>(",
-    "    Texture t, SpyiTexels g, DiffSamplerState s, int dims, float3 at, int layer, float level, float4 d, int channels)",
-    "{",
-    "    float4 back = float4(0, 0, 0, 0);",
-    "    SpyiLevels levels = spyi_levels(s, g.levels, level);",
-    "    for (int k = 0; k < 2; k++)",
-    "    {",
-    "        float part = k == 0 ? 1 - levels.f : levels.f;",
-    "        if (k == 1 && !levels.slides && part == 0) continue;",
-    "        int3 n = g.level_size(levels.i[k]);",
-    "        SpyiTaps[3] taps;",
-    "        taps[0] = spyi_taps(at.x, n.x, s._address.x, levels.linear);",
-    "        taps[1] = spyi_taps(at.y, n.y, s._address.y, levels.linear);",
-    "        taps[2] = spyi_taps(at.z, n.z, s._address.z, levels.linear);",
-    "        float sum = 0;",
+    "        return n - 1 - (m >= 0 ? m : -(1 + m));\n"
+    "    }\n"
+    "    if (mode == 3) return i < 0 || i >= n ? -1 : i;\n"
+    "    if (mode == 4) i = i >= 0 ? i : -(1 + i);\n"
+    "    return clamp(i, 0, n - 1);\n"
+    "}\n"
+    "\n"
+    "SpyiTaps spyi_taps(float u, int n, int mode, bool linear)\n"
+    "{\n"
+    "    SpyiTaps taps;\n"
+    "    float at = u * float(n) - (linear ? 0.5f : 0.0f), low = floor(at);\n"
+    "    taps.f = linear ? at - low : 0.0f;\n"
+    "    taps.i[0] = spyi_wrap_texel(int(low), n, mode);\n"
+    "    taps.i[1] = linear ? spyi_wrap_texel(int(low) + 1, n, mode) : taps.i[0];\n"
+    "    return taps;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct SpyiLevels\n"
+    "{\n"
+    "    int[2] i;\n"
+    "    float f;\n"
+    "    bool linear; // the filter within a level is linear\n"
+    "    bool slides; // `f` changes when `level` changes slightly\n"
+    "};\n"
+    "\n"
+    "\n"
+    "SpyiLevels spyi_levels(DiffSamplerState s, int count, float level)\n"
+    "{\n"
+    "    SpyiLevels levels;\n"
+    "    float wanted = level + s._bias, lod = clamp(wanted, s._min_level, s._max_level);\n"
+    "    levels.linear = (s._filters & (lod <= 0 ? 2 : 1)) != 0;\n"
+    "    float d = clamp(lod, 0.0f, float(count - 1));\n"
+    "    levels.slides = (s._filters & 4) != 0 && d == wanted && count > 1;\n"
+    "    if ((s._filters & 4) != 0)\n"
+    "    {\n"
+    "        levels.i[0] = min(int(d), count - 1);\n"
+    "        levels.i[1] = min(levels.i[0] + 1, count - 1);\n"
+    "        levels.f = d - float(levels.i[0]);\n"
+    "    }\n"
+    "    else\n"
+    "    {\n"
+    "        levels.i[0] = clamp(int(ceil(d + 0.5f)) - 1, 0, count - 1);\n"
+    "        levels.i[1] = levels.i[0];\n"
+    "        levels.f = 0;\n"
+    "    }\n"
+    "    return levels;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct SpyiTexels\n"
+    "{\n"
+    "    public uint64_t at; // address; 0 if there are no gradients\n"
+    "    public int levels, layers;\n"
+    "    public int3 size;\n"
+    "    public bool exact; // `at` is the address of exact sums\n"
+    "\n"
+    "\n"
+    "    public __init(int[8] field)\n"
+    "    {\n"
+    "        at = uint64_t(uint(field[0])) | uint64_t(uint(field[1])) << 32;\n"
+    "        levels = field[2];\n"
+    "        layers = field[3];\n"
+    "        size = int3(field[4], field[5], field[6]);\n"
+    "        exact = field[7] != 0;\n"
+    "    }\n"
+    "\n"
+    "    int3 level_size(int level)\n"
+    "    {\n"
+    "        return max(int3(size.x >> level, size.y >> level, size.z >> level), int3(1, 1, 1));\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    void add(int3 p, int layer, int level, float4 d, int channels)\n"
+    "    {\n"
+    "        if (at == 0) return;\n"
+    "        uint first = 0;\n"
+    "        for (int l = 0; l < level; l++)\n"
+    "        {\n"
+    "            int3 s = level_size(l);\n"
+    "            first += uint(s.x) * uint(s.y) * uint(s.z) * uint(layers);\n"
+    "        }\n"
+    "        int3 n = level_size(level);\n"
+    "        uint place = first + uint(((layer * n.z + p.z) * n.y + p.y) * n.x + p.x);\n"
+    "        if (exact)\n"
+    "        {\n"
+    "            uint *sums = (uint *)(at + uint64_t(place) * uint64_t(16 * channels));\n"
+    "            for (int c = 0; c < channels; c++) spyi_sum_add(sums + 4 * c, d[c]);\n"
+    "            return;\n"
+    "        }\n"
+    "        float *to = (float *)(at + uint64_t(place) * uint64_t(4 * channels));\n"
+    "        for (int c = 0; c < channels; c++) float.atomic_add(to + c, d[c]);\n"
+    "    }\n"
+    "    void add_checked(int3 p, int layer, int level, float4 d, int channels)\n"
+    "    {\n"
+    "        if (level < 0 || level >= levels || layer < 0 || layer >= layers) return;\n"
+    "        if (any(p < int3(0, 0, 0)) || any(p >= level_size(level))) return;\n"
+    "        add(p, layer, level, d, channels);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "interface ISpyiTexture\n"
+    "{\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "float4 spyi_sample_bwd<Texture : ISpyiTexture>(\n"
+    "    Texture t, SpyiTexels g, DiffSamplerState s, int dims, float3 at, int layer, float level, float4 d, int channels)\n"
+    "{\n"
+    "    float4 back = float4(0, 0, 0, 0);\n"
+    "    SpyiLevels levels = spyi_levels(s, g.levels, level);\n"
+    "    for (int k = 0; k < 2; k++)\n"
+    "    {\n"
+    "        float part = k == 0 ? 1 - levels.f : levels.f;\n"
+    "        if (k == 1 && !levels.slides && part == 0) continue;\n"
+    "        int3 n = g.level_size(levels.i[k]);\n"
+    "        SpyiTaps[3] taps;\n"
+    "        taps[0] = spyi_taps(at.x, n.x, s._address.x, levels.linear);\n"
+    "        taps[1] = spyi_taps(at.y, n.y, s._address.y, levels.linear);\n"
+    "        taps[2] = spyi_taps(at.z, n.z, s._address.z, levels.linear);\n"
+    "        float sum = 0;\n"
     "        float3 slope = float3(0, 0, 0);",
-    "        int corners = levels.linear ? 1 << dims : 1;",
-    "        for (int c = 0; c < corners; c++)",
-    "        {",
-    "            int3 p = int3(0, 0, 0);",
-    "            float3 w = float3(1, 1, 1), sign = float3(0, 0, 0);",
-    "            for (int a = 0; a < dims; a++)",
-    "            {",
-    "                int bit = (c >> a) & 1;",
-    "                p[a] = taps[a].i[bit];",
-    "                if (!levels.linear) continue;",
-    "                w[a] = bit == 1 ? taps[a].f : 1 - taps[a].f;",
-    "                sign[a] = bit == 1 ? 1.0f : -1.0f;",
-    "            }",
-    "            bool inside = all(p >= int3(0, 0, 0));",
-    "            float weight = w.x * w.y * w.z;",
-    "            float4 v = s._border;",
-    "            if (inside)",
-    "            {",
-    "                v = t.spyi_fetch(s, p, layer, levels.i[k]);",
-    "                if (weight * part != 0) g.add(p, layer, levels.i[k], d * (weight * part), channels);",
-    "            }",
-    "            float along = dot(d, v);",
-    "            sum += along * weight;",
-    "            slope += along * sign * float3(w.y * w.z, w.x * w.z, w.x * w.y);",
-    "        }",
-    "        back.xyz += part * slope * float3(n);",
-    "        if (levels.slides) back.w += k == 0 ? -sum : sum;",
-    "    }",
-    "    return back;",
-    "}",
-    "",
-    "",
-    "",
-    "struct SpyiFace",
-    "{",
-    "    int face;",
-    "    float s, t, ma; // coordinates before the division by ma",
-    "};",
-    "",
-    "SpyiFace spyi_face(float3 v)",
-    "{",
-    "    SpyiFace f;",
-    "    float3 a = abs(v);",
-    "    if (a.z >= a.x && a.z >= a.y)",
-    "    {",
-    "        f.face = v.z < 0 ? 5 : 4;",
-    "        f.s = v.z < 0 ? -v.x : v.x;",
-    "        f.t = -v.y;",
-    "        f.ma = a.z;",
-    "    }",
-    "    else if (a.y >= a.x)",
-    "    {",
-    "        f.face = v.y < 0 ? 3 : 2;",
-    "        f.s = v.x;",
-    "        f.t = v.y < 0 ? -v.z : v.z;",
-    "        f.ma = a.y;",
-    "    }",
-    "    else",
-    "    {",
-    "        f.face = v.x < 0 ? 1 : 0;",
-    "        f.s = v.x < 0 ? v.z : -v.z;",
-    "        f.t = -v.y;",
-    "        f.ma = a.x;",
-    "    }",
-    "    return f;",
-    "}",
-    "",
-    "",
-    "",
-    "float3 spyi_direction(int face, float s, float t, float ma)",
-    "{",
-    "    switch (face)",
-    "    {",
-    "    case 0: return float3(ma, -t, -s);",
-    "    case 1: return float3(-ma, -t, s);",
-    "    case 2: return float3(s, ma, t);",
-    "    case 3: return float3(s, -ma, -t);",
-    "    case 4: return float3(s, -t, ma);",
-    "    default: return float3(-s, -t, -ma);",
-    "    }",
-    "}",
-    "",
-    "",
-    "float3 spyi_cube_center(int3 p, int layer, int n)",
-    "{",
-    "    float2 c = (float2(p.xy) + 0.5f) * (2.0f / float(n)) - 1.0f;",
-    "    return spyi_direction(layer % 6, c.x, c.y, 1.0f);",
-    "}",
-    "",
-    "float4 spyi_cube_bwd<Texture : ISpyiTexture>(",
-    "    Texture t, SpyiTexels g, DiffSamplerState s, float3 v, int cube, float level, float4 d, int channels)",
-    "{",
-    "    float2 back = float2(0, 0);",
-    "    float back_level = 0;",
-    "    SpyiLevels levels = spyi_levels(s, g.levels, level);",
-    "    SpyiFace f = spyi_face(v);",
-    "    float2 at = float2(f.s, f.t) / f.ma * 0.5f + 0.5f;",
-    "    for (int k = 0; k < 2; k++)",
-    "    {",
-    "        float part = k == 0 ? 1 - levels.f : levels.f;",
-    "        if (k == 1 && !levels.slides && part == 0) continue;",
-    "        int n = g.level_size(levels.i[k]).x;",
-    "        float2 x = at * float(n) - (levels.linear ? 0.5f : 0.0f), low = floor(x), w = x - low;",
-    "        float4[4] values;",
-    "        float sum = 0;",
-    "        float2 slope = float2(0, 0);",
-    "        int corners = levels.linear ? 4 : 1;",
-    "        for (int c = 0; c < corners; c++)",
-    "        {",
-    "            bool2 bit = bool2((c & 1) != 0, (c >> 1) != 0);",
-    "            int2 p = int2(low) + int2(bit);",
-    "            float2 part2 = levels.linear ? float2(bit.x ? w.x : 1 - w.x, bit.y ? w.y : 1 - w.y) : float2(1, 1);",
-    "            if (!levels.linear) p = clamp(p, int2(0, 0), int2(n - 1, n - 1));",
-    "            bool2 out2 = p < int2(0, 0) || p >= int2(n, n);",
-    "            float weight = part2.x * part2.y;",
-    "            float4 value = float4(0, 0, 0, 0);",
-    "",
-    "",
-    "            int count = out2.x && out2.y ? 3 : 1;",
-    "            for (int j = 0; j < count; j++)",
-    "            {",
-    "                int2 q = p;",
-    "                if (count == 3 && j != 1) q.x = clamp(q.x, 0, n - 1);",
-    "                if (count == 3 && j != 2) q.y = clamp(q.y, 0, n - 1);",
-    "                SpyiFace other;",
-    "                other.face = f.face;",
-    "                if (any(q < int2(0, 0)) || any(q >= int2(n, n)))",
+    "        int corners = levels.linear ? 1 << dims : 1;\n"
+    "        for (int c = 0; c < corners; c++)\n"
+    "        {\n"
+    "            int3 p = int3(0, 0, 0);\n"
+    "            float3 w = float3(1, 1, 1), sign = float3(0, 0, 0);\n"
+    "            for (int a = 0; a < dims; a++)\n"
+    "            {\n"
+    "                int bit = (c >> a) & 1;\n"
+    "                p[a] = taps[a].i[bit];\n"
+    "                if (!levels.linear) continue;\n"
+    "                w[a] = bit == 1 ? taps[a].f : 1 - taps[a].f;\n"
+    "                sign[a] = bit == 1 ? 1.0f : -1.0f;\n"
+    "            }\n"
+    "            bool inside = all(p >= int3(0, 0, 0));\n"
+    "            float weight = w.x * w.y * w.z;\n"
+    "            float4 v = s._border;\n"
+    "            if (inside)\n"
+    "            {\n"
+    "                v = t.spyi_fetch(s, p, layer, levels.i[k]);\n"
+    "                if (weight * part != 0) g.add(p, layer, levels.i[k], d * (weight * part), channels);\n"
+    "            }\n"
+    "            float along = dot(d, v);\n"
+    "            sum += along * weight;\n"
+    "            slope += along * sign * float3(w.y * w.z, w.x * w.z, w.x * w.y);\n"
+    "        }\n"
+    "        back.xyz += part * slope * float3(n);\n"
+    "        if (levels.slides) back.w += k == 0 ? -sum : sum;\n"
+    "    }\n"
+    "    return back;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct SpyiFace\n"
+    "{\n"
+    "    int face;\n"
+    "    float s, t, ma; // coordinates before the division by ma\n"
+    "};\n"
+    "\n"
+    "SpyiFace spyi_face(float3 v)\n"
+    "{\n"
+    "    SpyiFace f;\n"
+    "    float3 a = abs(v);\n"
+    "    if (a.z >= a.x && a.z >= a.y)\n"
+    "    {\n"
+    "        f.face = v.z < 0 ? 5 : 4;\n"
+    "        f.s = v.z < 0 ? -v.x : v.x;\n"
+    "        f.t = -v.y;\n"
+    "        f.ma = a.z;\n"
+    "    }\n"
+    "    else if (a.y >= a.x)\n"
+    "    {\n"
+    "        f.face = v.y < 0 ? 3 : 2;\n"
+    "        f.s = v.x;\n"
+    "        f.t = v.y < 0 ? -v.z : v.z;\n"
+    "        f.ma = a.y;\n"
+    "    }\n"
+    "    else\n"
+    "    {\n"
+    "        f.face = v.x < 0 ? 1 : 0;\n"
+    "        f.s = v.x < 0 ? v.z : -v.z;\n"
+    "        f.t = -v.y;\n"
+    "        f.ma = a.x;\n"
+    "    }\n"
+    "    return f;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "float3 spyi_direction(int face, float s, float t, float ma)\n"
+    "{\n"
+    "    switch (face)\n"
+    "    {\n"
+    "    case 0: return float3(ma, -t, -s);\n"
+    "    case 1: return float3(-ma, -t, s);\n"
+    "    case 2: return float3(s, ma, t);\n"
+    "    case 3: return float3(s, -ma, -t);\n"
+    "    case 4: return float3(s, -t, ma);\n"
+    "    default: return float3(-s, -t, -ma);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "float3 spyi_cube_center(int3 p, int layer, int n)\n"
+    "{\n"
+    "    float2 c = (float2(p.xy) + 0.5f) * (2.0f / float(n)) - 1.0f;\n"
+    "    return spyi_direction(layer % 6, c.x, c.y, 1.0f);\n"
+    "}\n"
+    "\n"
+    "float4 spyi_cube_bwd<Texture : ISpyiTexture>(\n"
+    "    Texture t, SpyiTexels g, DiffSamplerState s, float3 v, int cube, float level, float4 d, int channels)\n"
+    "{\n"
+    "    float2 back = float2(0, 0);\n"
+    "    float back_level = 0;\n"
+    "    SpyiLevels levels = spyi_levels(s, g.levels, level);\n"
+    "    SpyiFace f = spyi_face(v);\n"
+    "    float2 at = float2(f.s, f.t) / f.ma * 0.5f + 0.5f;\n"
+    "    for (int k = 0; k < 2; k++)\n"
+    "    {\n"
+    "        float part = k == 0 ? 1 - levels.f : levels.f;\n"
+    "        if (k == 1 && !levels.slides && part == 0) continue;\n"
+    "        int n = g.level_size(levels.i[k]).x;\n"
+    "        float2 x = at * float(n) - (levels.linear ? 0.5f : 0.0f), low = floor(x), w = x - low;\n"
+    "        float4[4] values;\n"
+    "        float sum = 0;\n"
+    "        float2 slope = float2(0, 0);\n"
+    "        int corners = levels.linear ? 4 : 1;\n"
+    "        for (int c = 0; c < corners; c++)\n"
+    "        {\n"
+    "            bool2 bit = bool2((c & 1) != 0, (c >> 1) != 0);\n"
+    "            int2 p = int2(low) + int2(bit);\n"
+    "            float2 part2 = levels.linear ? float2(bit.x ? w.x : 1 - w.x, bit.y ? w.y : 1 - w.y) : float2(1, 1);\n"
+    "            if (!levels.linear) p = clamp(p, int2(0, 0), int2(n - 1, n - 1));\n"
+    "            bool2 out2 = p < int2(0, 0) || p >= int2(n, n);\n"
+    "            float weight = part2.x * part2.y;\n"
+    "            float4 value = float4(0, 0, 0, 0);\n"
+    "\n"
+    "\n"
+    "            int count = out2.x && out2.y ? 3 : 1;\n"
+    "            for (int j = 0; j < count; j++)\n"
+    "            {\n"
+    "                int2 q = p;\n"
+    "                if (count == 3 && j != 1) q.x = clamp(q.x, 0, n - 1);\n"
+    "                if (count == 3 && j != 2) q.y = clamp(q.y, 0, n - 1);\n"
+    "                SpyiFace other;\n"
+    "                other.face = f.face;\n"
+    "                if (any(q < int2(0, 0)) || any(q >= int2(n, n)))\n"
     "                {",
-    "                    float2 c2 = (float2(q) + 0.5f) * (2.0f / float(n)) - 1.0f;",
-    "                    other = spyi_face(spyi_direction(f.face, c2.x, c2.y, 1.0f));",
-    "                    q = clamp(int2(floor((float2(other.s, other.t) / other.ma * 0.5f + 0.5f) * float(n))), int2(0, 0), int2(n - 1, n - 1));",
-    "                }",
-    "                float share = 1.0f / float(count);",
-    "                int layer = cube * 6 + other.face;",
-    "                value += share * t.spyi_fetch(s, int3(q, 0), layer, levels.i[k]);",
-    "                if (weight * part != 0)",
-    "                    g.add(int3(q, 0), layer, levels.i[k], d * (weight * part * share), channels);",
-    "            }",
-    "            float along = dot(d, value);",
-    "            sum += along * weight;",
-    "            if (levels.linear) slope += along * float2(bit.x ? part2.y : -part2.y, bit.y ? part2.x : -part2.x);",
-    "        }",
-    "        back += part * slope * float(n);",
-    "        if (levels.slides) back_level += k == 0 ? -sum : sum;",
-    "    }",
-    "    float2 side = back * 0.5f / f.ma;",
-    "    float over = -dot(back, float2(f.s, f.t)) * 0.5f / (f.ma * f.ma);",
-    "    return float4(spyi_direction(f.face, side.x, side.y, over), back_level);",
-    "}",
-    "",
-    "",
-    "float spyi_gradient_level(float3 dx, float3 dy) { return 0.5f * log2(max(max(dot(dx, dx), dot(dy, dy)), 1e-30f)); }",
-    "float spyi_dot(float a, float b) { return a * b; }",
-    "float spyi_dot<let N : int>(vector<float, N> a, vector<float, N> b) { return dot(a, b); }",
-    "int spyi_layer_of(float at, int layers) { return clamp(int(rint(at)), 0, layers - 1); }",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "#define SPYI_DIFF_TEXTURE(TEXTURE, AT, PLACE) \\",
-    "    public TEXTURE<T> _texture; \\",
-    "    public SpyiTexels _texels; \\",
-    "    public __init(TEXTURE<T> texture, int[8] field) \\",
-    "    { \\",
-    "        _texture = texture; \\",
-    "        _texels = SpyiTexels(field); \\",
-    "    } \\",
-    "    public __init(TEXTURE<T> texture, SpyiTexels texels) \\",
-    "    { \\",
-    "        _texture = texture; \\",
-    "        _texels = texels; \\",
-    "    } \\",
-    "    public TEXTURE<T> detach() { return _texture; } \\",
-    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at, float level) { return t.SampleLevel(s, at, level); } \\",
-    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at) \\",
-    "    { \\",
-    "        T value; \\",
-    "        __stage_switch \\",
+    "                    float2 c2 = (float2(q) + 0.5f) * (2.0f / float(n)) - 1.0f;\n"
+    "                    other = spyi_face(spyi_direction(f.face, c2.x, c2.y, 1.0f));\n"
+    "                    q = clamp(int2(floor((float2(other.s, other.t) / other.ma * 0.5f + 0.5f) * float(n))), int2(0, 0), int2(n - 1, n - 1));\n"
+    "                }\n"
+    "                float share = 1.0f / float(count);\n"
+    "                int layer = cube * 6 + other.face;\n"
+    "                value += share * t.spyi_fetch(s, int3(q, 0), layer, levels.i[k]);\n"
+    "                if (weight * part != 0)\n"
+    "                    g.add(int3(q, 0), layer, levels.i[k], d * (weight * part * share), channels);\n"
+    "            }\n"
+    "            float along = dot(d, value);\n"
+    "            sum += along * weight;\n"
+    "            if (levels.linear) slope += along * float2(bit.x ? part2.y : -part2.y, bit.y ? part2.x : -part2.x);\n"
+    "        }\n"
+    "        back += part * slope * float(n);\n"
+    "        if (levels.slides) back_level += k == 0 ? -sum : sum;\n"
+    "    }\n"
+    "    float2 side = back * 0.5f / f.ma;\n"
+    "    float over = -dot(back, float2(f.s, f.t)) * 0.5f / (f.ma * f.ma);\n"
+    "    return float4(spyi_direction(f.face, side.x, side.y, over), back_level);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "float spyi_gradient_level(float3 dx, float3 dy) { return 0.5f * log2(max(max(dot(dx, dx), dot(dy, dy)), 1e-30f)); }\n"
+    "float spyi_dot(float a, float b) { return a * b; }\n"
+    "float spyi_dot<let N : int>(vector<float, N> a, vector<float, N> b) { return dot(a, b); }\n"
+    "int spyi_layer_of(float at, int layers) { return clamp(int(rint(at)), 0, layers - 1); }\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "#define SPYI_DIFF_TEXTURE(TEXTURE, AT, PLACE) \\\n"
+    "    public TEXTURE<T> _texture; \\\n"
+    "    public SpyiTexels _texels; \\\n"
+    "    public __init(TEXTURE<T> texture, int[8] field) \\\n"
+    "    { \\\n"
+    "        _texture = texture; \\\n"
+    "        _texels = SpyiTexels(field); \\\n"
+    "    } \\\n"
+    "    public __init(TEXTURE<T> texture, SpyiTexels texels) \\\n"
+    "    { \\\n"
+    "        _texture = texture; \\\n"
+    "        _texels = texels; \\\n"
+    "    } \\\n"
+    "    public TEXTURE<T> detach() { return _texture; } \\\n"
+    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at, float level) { return t.SampleLevel(s, at, level); } \\\n"
+    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at) \\\n"
+    "    { \\\n"
+    "        T value; \\\n"
+    "        __stage_switch \\\n"
+    "        { \\\n"
+    "        case fragment: value = t.Sample(s, at); break; \\\n"
+    "        case compute: value = t.SampleLevel(s, at, 0.0f); break; \\\n"
+    "        } \\\n"
+    "        return value; \\\n"
+    "    } \\\n"
+    "    float spyi_level(DiffSamplerState s, AT at) \\\n"
+    "    { \\\n"
+    "        float level = 0.0f; \\\n"
+    "        __stage_switch \\\n"
+    "        { \\\n"
+    "        case fragment: level = _texture.CalculateLevelOfDetail(s.state, PLACE) - s._bias; break; \\\n"
+    "        case compute: break; \\\n"
+    "        } \\\n"
+    "        return level; \\\n"
+    "    } \\\n"
+    "    [BackwardDerivative(spyi_sample_level_bwd)] \\\n"
+    "    [ForwardDerivative(spyi_sample_level_fwd)] \\\n"
+    "    public T SampleLevel(DiffSamplerState s, AT at, float level) { return _texture.SampleLevel(s.state, at, level); } \\\n"
+    "    [BackwardDerivative(spyi_sample_bwd)] \\\n"
+    "    [ForwardDerivative(spyi_sample_fwd)] \\\n"
+    "    public T Sample(DiffSamplerState s, AT at) { return spyi_sample(_texture, s.state, at); } \\\n"
+    "    public DifferentialPair<T> spyi_sample_fwd(DiffSamplerState s, DifferentialPair<AT> at) \\\n"
+    "    { \\\n"
+    "        return spyi_sample_level_fwd(s, at, diffPair(spyi_level(s, at.p), 0.0f)); \\\n"
+    "    } \\\n"
+    "    public void spyi_sample_bwd(DiffSamplerState s, inout DifferentialPair<AT> at, T.Differential d) \\\n"
+    "    { \\\n"
+    "        DifferentialPair<float> level = diffPair(spyi_level(s, at.p)); \\\n"
+    "        spyi_sample_level_bwd(s, at, level, d); \\\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "#define SPYI_SAMPLE_FORWARD(AT, BACKWARD, ALONG) \\\n"
+    "    public DifferentialPair<T> spyi_sample_level_fwd( \\\n"
+    "        DiffSamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\\n"
+    "    { \\\n"
+    "        SpyiTexels still = _texels; \\\n"
+    "        still.at = 0; \\\n"
+    "        float4 d = float4(0, 0, 0, 0); \\\n"
+    "        for (int c = 0; c < T.spyi_channels(); c++) \\\n"
     "        { \\",
-    "        case fragment: value = t.Sample(s, at); break; \\",
-    "        case compute: value = t.SampleLevel(s, at, 0.0f); break; \\",
-    "        } \\",
-    "        return value; \\",
-    "    } \\",
-    "    float spyi_level(DiffSamplerState s, AT at) \\",
-    "    { \\",
-    "        float level = 0.0f; \\",
-    "        __stage_switch \\",
-    "        { \\",
-    "        case fragment: level = _texture.CalculateLevelOfDetail(s.state, PLACE) - s._bias; break; \\",
-    "        case compute: break; \\",
-    "        } \\",
-    "        return level; \\",
-    "    } \\",
-    "    [BackwardDerivative(spyi_sample_level_bwd)] \\",
-    "    [ForwardDerivative(spyi_sample_level_fwd)] \\",
-    "    public T SampleLevel(DiffSamplerState s, AT at, float level) { return _texture.SampleLevel(s.state, at, level); } \\",
-    "    [BackwardDerivative(spyi_sample_bwd)] \\",
-    "    [ForwardDerivative(spyi_sample_fwd)] \\",
-    "    public T Sample(DiffSamplerState s, AT at) { return spyi_sample(_texture, s.state, at); } \\",
-    "    public DifferentialPair<T> spyi_sample_fwd(DiffSamplerState s, DifferentialPair<AT> at) \\",
-    "    { \\",
-    "        return spyi_sample_level_fwd(s, at, diffPair(spyi_level(s, at.p), 0.0f)); \\",
-    "    } \\",
-    "    public void spyi_sample_bwd(DiffSamplerState s, inout DifferentialPair<AT> at, T.Differential d) \\",
-    "    { \\",
-    "        DifferentialPair<float> level = diffPair(spyi_level(s, at.p)); \\",
-    "        spyi_sample_level_bwd(s, at, level, d); \\",
-    "    }",
-    "",
-    "",
-    "",
-    "",
-    "#define SPYI_SAMPLE_FORWARD(AT, BACKWARD, ALONG) \\",
-    "    public DifferentialPair<T> spyi_sample_level_fwd( \\",
-    "        DiffSamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\",
-    "    { \\",
-    "        SpyiTexels still = _texels; \\",
-    "        still.at = 0; \\",
-    "        float4 d = float4(0, 0, 0, 0); \\",
-    "        for (int c = 0; c < T.spyi_channels(); c++) \\",
-    "        { \\",
-    "            float4 unit = float4(c == 0 ? 1.0f : 0.0f, c == 1 ? 1.0f : 0.0f, c == 2 ? 1.0f : 0.0f, c == 3 ? 1.0f : 0.0f); \\",
-    "            float4 b = BACKWARD; \\",
-    "            d[c] = spyi_dot(ALONG, at.d) + b.w * level.d; \\",
-    "        } \\",
-    "        return DifferentialPair<T>(spyi_sample(_texture, s.state, at.p, level.p), T.spyi_of_texel(d)); \\",
-    "    }",
-    "",
-    "public struct DiffTexture1D<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(Texture1D, float, at)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int2(p.x, level))); }",
+    "            float4 unit = float4(c == 0 ? 1.0f : 0.0f, c == 1 ? 1.0f : 0.0f, c == 2 ? 1.0f : 0.0f, c == 3 ? 1.0f : 0.0f); \\\n"
+    "            float4 b = BACKWARD; \\\n"
+    "            d[c] = spyi_dot(ALONG, at.d) + b.w * level.d; \\\n"
+    "        } \\\n"
+    "        return DifferentialPair<T>(spyi_sample(_texture, s.state, at.p, level.p), T.spyi_of_texel(d)); \\\n"
+    "    }\n"
+    "\n"
+    "public struct DiffTexture1D<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(Texture1D, float, at)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int2(p.x, level))); }\n"
+    "    public void spyi_sample_level_bwd(\n"
+    "        DiffSamplerState s, inout DifferentialPair<float> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p, 0, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, b.x);\n"
+    "        level = diffPair(level.p, b.w);\n"
+    "    }\n"
+    "    SPYI_SAMPLE_FORWARD(float, spyi_sample_bwd(this, still, s, 1, float3(at.p, 0, 0), 0, level.p, unit, T.spyi_channels()), b.x)\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    public T SampleGrad(DiffSamplerState s, float at, no_diff float ddx, no_diff float ddy)\n"
+    "    {\n"
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));\n"
+    "        return SampleLevel(s, at, level);\n"
+    "    }\n"
+    "    public static T spyi_load(Texture1D<T> t, int2 at) { return t.Load(at); }\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    public T Load(int2 at) { return _texture.Load(at); }\n"
+    "    public DifferentialPair<T> spyi_load_fwd(int2 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
+    "    public void spyi_load_bwd(int2 at, T.Differential d)\n"
+    "    {\n"
+    "        _texels.add_checked(int3(at.x, 0, 0), 0, at[1], T.spyi_texel_d(d), T.spyi_channels());\n"
+    "    }\n"
+    "    public __subscript(uint at) -> T\n"
+    "    {\n"
+    "        [Differentiable] get { return Load(int2(int(at), 0)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public struct DiffTexture2D<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(Texture2D, float2, at)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.xy, level))); }\n"
+    "    public void spyi_sample_level_bwd(\n"
+    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, b.xy);\n"
+    "        level = diffPair(level.p, b.w);\n"
+    "    }\n"
+    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 2, float3(at.p, 0), 0, level.p, unit, T.spyi_channels()), b.xy)\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float2 ddx, no_diff float2 ddy)\n"
+    "    {\n"
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));\n"
+    "        return SampleLevel(s, at, level);\n"
+    "    }\n"
+    "    public static T spyi_load(Texture2D<T> t, int3 at) { return t.Load(at); }\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    public T Load(int3 at) { return _texture.Load(at); }\n"
+    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
+    "    public void spyi_load_bwd(int3 at, T.Differential d)\n"
+    "    {\n"
+    "        _texels.add_checked(int3(at.xy, 0), 0, at[2], T.spyi_texel_d(d), T.spyi_channels());\n"
+    "    }\n"
+    "    public __subscript(uint2 at) -> T\n"
+    "    {\n"
+    "        [Differentiable] get { return Load(int3(int2(at), 0)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public struct DiffTexture3D<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(Texture3D, float3, at)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p, level))); }\n"
     "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p, 0, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, b.x);",
-    "        level = diffPair(level.p, b.w);",
+    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 3, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, b.xyz);\n"
+    "        level = diffPair(level.p, b.w);\n"
+    "    }\n"
+    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 3, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float3 ddx, no_diff float3 ddy)\n"
+    "    {\n"
+    "        float level = no_diff spyi_gradient_level(ddx * float3(_texels.size), ddy * float3(_texels.size));\n"
+    "        return SampleLevel(s, at, level);\n"
+    "    }\n"
+    "    public static T spyi_load(Texture3D<T> t, int4 at) { return t.Load(at); }\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    public T Load(int4 at) { return _texture.Load(at); }\n"
+    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
+    "    public void spyi_load_bwd(int4 at, T.Differential d)\n"
+    "    {\n"
+    "        _texels.add_checked(at.xyz, 0, at[3], T.spyi_texel_d(d), T.spyi_channels());\n"
+    "    }\n"
+    "    public __subscript(uint3 at) -> T\n"
+    "    {\n"
+    "        [Differentiable] get { return Load(int4(int3(at), 0)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public struct DiffTexture1DArray<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(Texture1DArray, float2, at.x)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.x, layer, level))); }\n"
+    "    public void spyi_sample_level_bwd(\n"
+    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, float2(b.x, 0));\n"
+    "        level = diffPair(level.p, b.w);\n"
+    "    }\n"
+    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, unit, T.spyi_channels()), float2(b.x, 0))\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float ddx, no_diff float ddy)\n"
+    "    {\n"
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));\n"
+    "        return SampleLevel(s, at, level);\n"
+    "    }\n"
+    "    public static T spyi_load(Texture1DArray<T> t, int3 at) { return t.Load(at); }\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    public T Load(int3 at) { return _texture.Load(at); }\n"
+    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
+    "    public void spyi_load_bwd(int3 at, T.Differential d)\n"
+    "    {\n"
+    "        _texels.add_checked(int3(at.x, 0, 0), at.y, at[2], T.spyi_texel_d(d), T.spyi_channels());\n"
+    "    }\n"
+    "    public __subscript(uint2 at) -> T\n"
+    "    {\n"
+    "        [Differentiable] get { return Load(int3(int2(at), 0)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public struct DiffTexture2DArray<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(Texture2DArray, float3, at.xy)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p.xy, layer, level))); }\n"
+    "    public void spyi_sample_level_bwd(\n"
+    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, float3(b.xy, 0));\n"
+    "        level = diffPair(level.p, b.w);\n"
     "    }",
-    "    SPYI_SAMPLE_FORWARD(float, spyi_sample_bwd(this, still, s, 1, float3(at.p, 0, 0), 0, level.p, unit, T.spyi_channels()), b.x)",
-    "",
-    "    [Differentiable]",
-    "    public T SampleGrad(DiffSamplerState s, float at, no_diff float ddx, no_diff float ddy)",
-    "    {",
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));",
-    "        return SampleLevel(s, at, level);",
-    "    }",
-    "    public static T spyi_load(Texture1D<T> t, int2 at) { return t.Load(at); }",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public T Load(int2 at) { return _texture.Load(at); }",
-    "    public DifferentialPair<T> spyi_load_fwd(int2 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
-    "    public void spyi_load_bwd(int2 at, T.Differential d)",
-    "    {",
-    "        _texels.add_checked(int3(at.x, 0, 0), 0, at[1], T.spyi_texel_d(d), T.spyi_channels());",
-    "    }",
-    "    public __subscript(uint at) -> T",
-    "    {",
-    "        [Differentiable] get { return Load(int2(int(at), 0)); }",
-    "    }",
-    "}",
-    "",
-    "public struct DiffTexture2D<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(Texture2D, float2, at)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.xy, level))); }",
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, b.xy);",
-    "        level = diffPair(level.p, b.w);",
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 2, float3(at.p, 0), 0, level.p, unit, T.spyi_channels()), b.xy)",
-    "",
-    "    [Differentiable]",
-    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float2 ddx, no_diff float2 ddy)",
-    "    {",
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));",
-    "        return SampleLevel(s, at, level);",
-    "    }",
-    "    public static T spyi_load(Texture2D<T> t, int3 at) { return t.Load(at); }",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public T Load(int3 at) { return _texture.Load(at); }",
-    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
-    "    public void spyi_load_bwd(int3 at, T.Differential d)",
-    "    {",
-    "        _texels.add_checked(int3(at.xy, 0), 0, at[2], T.spyi_texel_d(d), T.spyi_channels());",
-    "    }",
-    "    public __subscript(uint2 at) -> T",
-    "    {",
-    "        [Differentiable] get { return Load(int3(int2(at), 0)); }",
-    "    }",
-    "}",
-    "",
-    "public struct DiffTexture3D<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(Texture3D, float3, at)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p, level))); }",
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 3, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, b.xyz);",
-    "        level = diffPair(level.p, b.w);",
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 3, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)",
-    "",
-    "    [Differentiable]",
-    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float3 ddx, no_diff float3 ddy)",
-    "    {",
-    "        float level = no_diff spyi_gradient_level(ddx * float3(_texels.size), ddy * float3(_texels.size));",
-    "        return SampleLevel(s, at, level);",
-    "    }",
-    "    public static T spyi_load(Texture3D<T> t, int4 at) { return t.Load(at); }",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public T Load(int4 at) { return _texture.Load(at); }",
-    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
-    "    public void spyi_load_bwd(int4 at, T.Differential d)",
-    "    {",
-    "        _texels.add_checked(at.xyz, 0, at[3], T.spyi_texel_d(d), T.spyi_channels());",
-    "    }",
-    "    public __subscript(uint3 at) -> T",
-    "    {",
-    "        [Differentiable] get { return Load(int4(int3(at), 0)); }",
-    "    }",
-    "}",
-    "",
-    "public struct DiffTexture1DArray<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(Texture1DArray, float2, at.x)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.x, layer, level))); }",
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, float2(b.x, 0));",
-    "        level = diffPair(level.p, b.w);",
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, unit, T.spyi_channels()), float2(b.x, 0))",
-    "",
-    "    [Differentiable]",
-    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float ddx, no_diff float ddy)",
-    "    {",
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));",
-    "        return SampleLevel(s, at, level);",
-    "    }",
-    "    public static T spyi_load(Texture1DArray<T> t, int3 at) { return t.Load(at); }",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public T Load(int3 at) { return _texture.Load(at); }",
-    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
-    "    public void spyi_load_bwd(int3 at, T.Differential d)",
-    "    {",
-    "        _texels.add_checked(int3(at.x, 0, 0), at.y, at[2], T.spyi_texel_d(d), T.spyi_channels());",
-    "    }",
-    "    public __subscript(uint2 at) -> T",
-    "    {",
-    "        [Differentiable] get { return Load(int3(int2(at), 0)); }",
-    "    }",
-    "}",
-    "",
-    "public struct DiffTexture2DArray<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(Texture2DArray, float3, at.xy)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p.xy, layer, level))); }",
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, float3(b.xy, 0));",
-    "        level = diffPair(level.p, b.w);",
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, unit, T.spyi_channels()), float3(b.xy, 0))",
-    "",
-    "    [Differentiable]",
-    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float2 ddx, no_diff float2 ddy)",
-    "    {",
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));",
-    "        return SampleLevel(s, at, level);",
-    "    }",
-    "    public static T spyi_load(Texture2DArray<T> t, int4 at) { return t.Load(at); }",
-    "    [BackwardDerivative(spyi_load_bwd)]",
-    "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public T Load(int4 at) { return _texture.Load(at); }",
-    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
-    "    public void spyi_load_bwd(int4 at, T.Differential d)",
-    "    {",
-    "        _texels.add_checked(int3(at.xy, 0), at.z, at[3], T.spyi_texel_d(d), T.spyi_channels());",
-    "    }",
-    "    public __subscript(uint3 at) -> T",
-    "    {",
-    "        [Differentiable] get { return Load(int4(int3(at), 0)); }",
-    "    }",
-    "}",
-    "",
-    "public struct DiffTextureCube<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(TextureCube, float3, at)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, spyi_cube_center(p, layer, _texels.level_size(level).x), float(level) - s._bias)); }",
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, b.xyz);",
-    "        level = diffPair(level.p, b.w);",
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float3, spyi_cube_bwd(this, still, s, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)",
-    "}",
-    "",
-    "public struct DiffTextureCubeArray<T : IDiffTexel> : ISpyiTexture",
-    "    where T : ITexelElement",
-    "{",
-    "    SPYI_DIFF_TEXTURE(TextureCubeArray, float4, at.xyz)",
-    "",
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, float4(spyi_cube_center(p, layer, _texels.level_size(level).x), float(layer / 6)), float(level) - s._bias)); }",
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float4> at, inout DifferentialPair<float> level, T.Differential d)",
-    "    {",
-    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, T.spyi_texel_d(d), T.spyi_channels());",
-    "        at = diffPair(at.p, float4(b.xyz, 0));",
-    "        level = diffPair(level.p, b.w);",
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float4, spyi_cube_bwd(this, still, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, unit, T.spyi_channels()), float4(b.xyz, 0))",
+    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, unit, T.spyi_channels()), float3(b.xy, 0))\n"
+    "\n"
+    "    [Differentiable]\n"
+    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float2 ddx, no_diff float2 ddy)\n"
+    "    {\n"
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));\n"
+    "        return SampleLevel(s, at, level);\n"
+    "    }\n"
+    "    public static T spyi_load(Texture2DArray<T> t, int4 at) { return t.Load(at); }\n"
+    "    [BackwardDerivative(spyi_load_bwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    public T Load(int4 at) { return _texture.Load(at); }\n"
+    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
+    "    public void spyi_load_bwd(int4 at, T.Differential d)\n"
+    "    {\n"
+    "        _texels.add_checked(int3(at.xy, 0), at.z, at[3], T.spyi_texel_d(d), T.spyi_channels());\n"
+    "    }\n"
+    "    public __subscript(uint3 at) -> T\n"
+    "    {\n"
+    "        [Differentiable] get { return Load(int4(int3(at), 0)); }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public struct DiffTextureCube<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(TextureCube, float3, at)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, spyi_cube_center(p, layer, _texels.level_size(level).x), float(level) - s._bias)); }\n"
+    "    public void spyi_sample_level_bwd(\n"
+    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, b.xyz);\n"
+    "        level = diffPair(level.p, b.w);\n"
+    "    }\n"
+    "    SPYI_SAMPLE_FORWARD(float3, spyi_cube_bwd(this, still, s, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)\n"
+    "}\n"
+    "\n"
+    "public struct DiffTextureCubeArray<T : IDiffTexel> : ISpyiTexture\n"
+    "    where T : ITexelElement\n"
+    "{\n"
+    "    SPYI_DIFF_TEXTURE(TextureCubeArray, float4, at.xyz)\n"
+    "\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, float4(spyi_cube_center(p, layer, _texels.level_size(level).x), float(layer / 6)), float(level) - s._bias)); }\n"
+    "    public void spyi_sample_level_bwd(\n"
+    "        DiffSamplerState s, inout DifferentialPair<float4> at, inout DifferentialPair<float> level, T.Differential d)\n"
+    "    {\n"
+    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
+    "        at = diffPair(at.p, float4(b.xyz, 0));\n"
+    "        level = diffPair(level.p, b.w);\n"
+    "    }\n"
+    "    SPYI_SAMPLE_FORWARD(float4, spyi_cube_bwd(this, still, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, unit, T.spyi_channels()), float4(b.xyz, 0))\n"
     "}",
     NULL
 };
@@ -6824,122 +6832,122 @@ static const char *const spyi_slang_slangpy_texture[] = {
 // >>slang/slangpy_texture_plain.slang -----------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_texture_plain[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "module slangpy_texture_plain;",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module slangpy_texture_plain;\n"
     "",
     "import slangpy;",
     "import slangpy_texture;",
-    "",
-    "static SpyiTexels[4] spyi_texels_of;",
-    "static int[4] spyi_forms = { 0, 0, 0, 0 };",
-    "static int[12] spyi_sampler_field = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };",
-    "static bool spyi_sampler_known = false;",
-    "",
-    "",
-    "public void spyi_plain_texture(int slot, int form, int[8] field)",
-    "{",
-    "    spyi_forms[slot] = form;",
-    "    spyi_texels_of[slot] = SpyiTexels(field);",
-    "}",
-    "public void spyi_plain_sampler(int[12] field)",
-    "{",
-    "    spyi_sampler_field = field;",
-    "    spyi_sampler_known = true;",
-    "}",
-    "",
-    "",
-    "SpyiTexels spyi_find_texels(int form, uint3 size, uint layers, uint levels)",
-    "{",
-    "    for (int i = 0; i < 4; i++)",
-    "        if (spyi_forms[i] == form) return spyi_texels_of[i];",
-    "    int[8] field = { 0, 0, int(levels), int(layers), int(size.x), int(size.y), int(size.z), 0 };",
-    "    return SpyiTexels(field);",
-    "}",
-    "",
-    "",
-    "",
-    "float spyi_unknown() { return spyi_sampler_known ? 0.0f : asfloat(0x7fc00000u); }",
-    "",
-    "#define SPYI_PLAIN(TEXTURE, DIFF, TEXEL, FORM, AT, SIZES) \\",
-    "public extension TEXTURE<TEXEL> \\",
-    "{ \\",
-    "    DIFF<TEXEL> spyi_diff() \\",
-    "    { \\",
-    "        uint3 n = uint3(1, 1, 1); \\",
-    "        uint layers = 1, levels = 1; \\",
-    "        this.GetDimensions SIZES; \\",
-    "        return DIFF<TEXEL>(this, spyi_find_texels(FORM, n, layers, levels)); \\",
-    "    } \\",
-    "    [BackwardDerivative(spyi_sample_level_bwd)] \\",
-    "    [ForwardDerivative(spyi_sample_level_fwd)] \\",
-    "    public TEXEL SampleLevel(SamplerState s, AT at, float level) { return DIFF<TEXEL>.spyi_sample(this, s, at, level); } \\",
-    "    public void spyi_sample_level_bwd( \\",
-    "        SamplerState s, inout DifferentialPair<AT> at, inout DifferentialPair<float> level, TEXEL d) \\",
-    "    { \\",
-    "        spyi_diff().spyi_sample_level_bwd(DiffSamplerState(s, spyi_sampler_field), at, level, d + TEXEL(spyi_unknown())); \\",
-    "        at = diffPair(at.p, at.d + spyi_unknown()); \\",
-    "        level = diffPair(level.p, level.d + spyi_unknown()); \\",
-    "    } \\",
-    "    public DifferentialPair<TEXEL> spyi_sample_level_fwd( \\",
-    "        SamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\",
-    "    { \\",
-    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_level_fwd(DiffSamplerState(s, spyi_sampler_field), at, level); \\",
-    "        return diffPair(v.p, v.d + spyi_unknown()); \\",
-    "    } \\",
-    "    [BackwardDerivative(spyi_sample_bwd)] \\",
-    "    [ForwardDerivative(spyi_sample_fwd)] \\",
-    "    public TEXEL Sample(SamplerState s, AT at) { return DIFF<TEXEL>.spyi_sample(this, s, at); } \\",
-    "    public DifferentialPair<TEXEL> spyi_sample_fwd(SamplerState s, DifferentialPair<AT> at) \\",
-    "    { \\",
-    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_fwd(DiffSamplerState(s, spyi_sampler_field), at); \\",
-    "        return diffPair(v.p, v.d + spyi_unknown()); \\",
-    "    } \\",
-    "    public void spyi_sample_bwd(SamplerState s, inout DifferentialPair<AT> at, TEXEL d) \\",
-    "    { \\",
-    "        spyi_diff().spyi_sample_bwd(DiffSamplerState(s, spyi_sampler_field), at, d + TEXEL(spyi_unknown())); \\",
-    "        at = diffPair(at.p, at.d + spyi_unknown()); \\",
-    "    } \\",
-    "}",
-    "",
-    "#define SPYI_PLAIN_LOADS(TEXTURE, DIFF, TEXEL, AT, PLACE) \\",
-    "public extension TEXTURE<TEXEL> \\",
-    "{ \\",
-    "    [BackwardDerivative(spyi_load_bwd)] \\",
-    "    [ForwardDerivative(spyi_load_fwd)] \\",
-    "    public TEXEL Load(AT at) { return DIFF<TEXEL>.spyi_load(this, at); } \\",
-    "    public DifferentialPair<TEXEL> spyi_load_fwd(AT at) { return spyi_diff().spyi_load_fwd(at); } \\",
-    "    public void spyi_load_bwd(AT at, TEXEL d) { spyi_diff().spyi_load_bwd(at, d); } \\",
-    "    public __subscript(PLACE at) -> TEXEL \\",
-    "    { \\",
-    "        [Differentiable] get { return Load(AT(at, 0)); } \\",
-    "    } \\",
-    "}",
-    "",
-    "#define SPYI_PLAIN_2D(TEXEL, N) \\",
-    "SPYI_PLAIN(Texture2D, DiffTexture2D, TEXEL, N * 16 + 2, float2, (0, n.x, n.y, levels)) \\",
-    "SPYI_PLAIN_LOADS(Texture2D, DiffTexture2D, TEXEL, int3, uint2)",
-    "",
-    "#define SPYI_PLAIN_OF(TEXEL, N) \\",
-    "SPYI_PLAIN_2D(TEXEL, N) \\",
-    "SPYI_PLAIN(Texture1D, DiffTexture1D, TEXEL, N * 16 + 1, float, (0, n.x, levels)) \\",
-    "SPYI_PLAIN(Texture3D, DiffTexture3D, TEXEL, N * 16 + 3, float3, (0, n.x, n.y, n.z, levels)) \\",
+    "\n"
+    "static SpyiTexels[4] spyi_texels_of;\n"
+    "static int[4] spyi_forms = { 0, 0, 0, 0 };\n"
+    "static int[12] spyi_sampler_field = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };\n"
+    "static bool spyi_sampler_known = false;\n"
+    "\n"
+    "\n"
+    "public void spyi_plain_texture(int slot, int form, int[8] field)\n"
+    "{\n"
+    "    spyi_forms[slot] = form;\n"
+    "    spyi_texels_of[slot] = SpyiTexels(field);\n"
+    "}\n"
+    "public void spyi_plain_sampler(int[12] field)\n"
+    "{\n"
+    "    spyi_sampler_field = field;\n"
+    "    spyi_sampler_known = true;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "SpyiTexels spyi_find_texels(int form, uint3 size, uint layers, uint levels)\n"
+    "{\n"
+    "    for (int i = 0; i < 4; i++)\n"
+    "        if (spyi_forms[i] == form) return spyi_texels_of[i];\n"
+    "    int[8] field = { 0, 0, int(levels), int(layers), int(size.x), int(size.y), int(size.z), 0 };\n"
+    "    return SpyiTexels(field);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "float spyi_unknown() { return spyi_sampler_known ? 0.0f : asfloat(0x7fc00000u); }\n"
+    "\n"
+    "#define SPYI_PLAIN(TEXTURE, DIFF, TEXEL, FORM, AT, SIZES) \\\n"
+    "public extension TEXTURE<TEXEL> \\\n"
+    "{ \\\n"
+    "    DIFF<TEXEL> spyi_diff() \\\n"
+    "    { \\\n"
+    "        uint3 n = uint3(1, 1, 1); \\\n"
+    "        uint layers = 1, levels = 1; \\\n"
+    "        this.GetDimensions SIZES; \\\n"
+    "        return DIFF<TEXEL>(this, spyi_find_texels(FORM, n, layers, levels)); \\\n"
+    "    } \\\n"
+    "    [BackwardDerivative(spyi_sample_level_bwd)] \\\n"
+    "    [ForwardDerivative(spyi_sample_level_fwd)] \\\n"
+    "    public TEXEL SampleLevel(SamplerState s, AT at, float level) { return DIFF<TEXEL>.spyi_sample(this, s, at, level); } \\\n"
+    "    public void spyi_sample_level_bwd( \\\n"
+    "        SamplerState s, inout DifferentialPair<AT> at, inout DifferentialPair<float> level, TEXEL d) \\\n"
+    "    { \\\n"
+    "        spyi_diff().spyi_sample_level_bwd(DiffSamplerState(s, spyi_sampler_field), at, level, d + TEXEL(spyi_unknown())); \\\n"
+    "        at = diffPair(at.p, at.d + spyi_unknown()); \\\n"
+    "        level = diffPair(level.p, level.d + spyi_unknown()); \\\n"
+    "    } \\\n"
+    "    public DifferentialPair<TEXEL> spyi_sample_level_fwd( \\\n"
+    "        SamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\\n"
+    "    { \\\n"
+    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_level_fwd(DiffSamplerState(s, spyi_sampler_field), at, level); \\\n"
+    "        return diffPair(v.p, v.d + spyi_unknown()); \\\n"
+    "    } \\\n"
+    "    [BackwardDerivative(spyi_sample_bwd)] \\\n"
+    "    [ForwardDerivative(spyi_sample_fwd)] \\\n"
+    "    public TEXEL Sample(SamplerState s, AT at) { return DIFF<TEXEL>.spyi_sample(this, s, at); } \\\n"
+    "    public DifferentialPair<TEXEL> spyi_sample_fwd(SamplerState s, DifferentialPair<AT> at) \\\n"
+    "    { \\\n"
+    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_fwd(DiffSamplerState(s, spyi_sampler_field), at); \\\n"
+    "        return diffPair(v.p, v.d + spyi_unknown()); \\\n"
+    "    } \\\n"
+    "    public void spyi_sample_bwd(SamplerState s, inout DifferentialPair<AT> at, TEXEL d) \\\n"
+    "    { \\\n"
+    "        spyi_diff().spyi_sample_bwd(DiffSamplerState(s, spyi_sampler_field), at, d + TEXEL(spyi_unknown())); \\\n"
+    "        at = diffPair(at.p, at.d + spyi_unknown()); \\\n"
+    "    } \\\n"
+    "}\n"
+    "\n"
+    "#define SPYI_PLAIN_LOADS(TEXTURE, DIFF, TEXEL, AT, PLACE) \\\n"
+    "public extension TEXTURE<TEXEL> \\\n"
+    "{ \\\n"
+    "    [BackwardDerivative(spyi_load_bwd)] \\\n"
+    "    [ForwardDerivative(spyi_load_fwd)] \\\n"
+    "    public TEXEL Load(AT at) { return DIFF<TEXEL>.spyi_load(this, at); } \\\n"
+    "    public DifferentialPair<TEXEL> spyi_load_fwd(AT at) { return spyi_diff().spyi_load_fwd(at); } \\\n"
+    "    public void spyi_load_bwd(AT at, TEXEL d) { spyi_diff().spyi_load_bwd(at, d); } \\\n"
+    "    public __subscript(PLACE at) -> TEXEL \\\n"
+    "    { \\\n"
+    "        [Differentiable] get { return Load(AT(at, 0)); } \\\n"
+    "    } \\\n"
+    "}\n"
+    "\n"
+    "#define SPYI_PLAIN_2D(TEXEL, N) \\\n"
+    "SPYI_PLAIN(Texture2D, DiffTexture2D, TEXEL, N * 16 + 2, float2, (0, n.x, n.y, levels)) \\\n"
+    "SPYI_PLAIN_LOADS(Texture2D, DiffTexture2D, TEXEL, int3, uint2)\n"
+    "\n"
+    "#define SPYI_PLAIN_OF(TEXEL, N) \\\n"
+    "SPYI_PLAIN_2D(TEXEL, N) \\\n"
+    "SPYI_PLAIN(Texture1D, DiffTexture1D, TEXEL, N * 16 + 1, float, (0, n.x, levels)) \\\n"
+    "SPYI_PLAIN(Texture3D, DiffTexture3D, TEXEL, N * 16 + 3, float3, (0, n.x, n.y, n.z, levels)) \\\n"
     "SPYI_PLAIN(TextureCube, DiffTextureCube, TEXEL, N * 16 + 4, float3, (0, n.x, n.y, levels); layers = 6) \\",
-    "SPYI_PLAIN(Texture2DArray, DiffTexture2DArray, TEXEL, N * 16 + 10, float3, (0, n.x, n.y, layers, levels)) \\",
-    "SPYI_PLAIN_LOADS(Texture1D, DiffTexture1D, TEXEL, int2, uint) \\",
-    "SPYI_PLAIN_LOADS(Texture3D, DiffTexture3D, TEXEL, int4, uint3) \\",
-    "SPYI_PLAIN_LOADS(Texture2DArray, DiffTexture2DArray, TEXEL, int4, uint3)",
-    "",
-    "SPYI_PLAIN_OF(float4, 4)",
-    "SPYI_PLAIN_OF(float, 1)",
-    "SPYI_PLAIN_2D(float3, 3)",
+    "SPYI_PLAIN(Texture2DArray, DiffTexture2DArray, TEXEL, N * 16 + 10, float3, (0, n.x, n.y, layers, levels)) \\\n"
+    "SPYI_PLAIN_LOADS(Texture1D, DiffTexture1D, TEXEL, int2, uint) \\\n"
+    "SPYI_PLAIN_LOADS(Texture3D, DiffTexture3D, TEXEL, int4, uint3) \\\n"
+    "SPYI_PLAIN_LOADS(Texture2DArray, DiffTexture2DArray, TEXEL, int4, uint3)\n"
+    "\n"
+    "SPYI_PLAIN_OF(float4, 4)\n"
+    "SPYI_PLAIN_OF(float, 1)\n"
+    "SPYI_PLAIN_2D(float3, 3)\n"
     "SPYI_PLAIN_2D(float2, 2)",
     NULL
 };
@@ -6947,185 +6955,185 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
 // >>slang/slangpy_kernel.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_kernel[] = {
-    "",
-    "",
-    "",
-    "module slangpy_kernel;",
+    "\n"
+    "\n"
+    "\n"
+    "module slangpy_kernel;\n"
     "",
     "import slangpy; // not exported again, because users' own functions may have the names in it, such as wang_hash",
+    "\n"
+    "\n"
+    "\n"
+    "public int spyi_coordinate<let Rank : int>(int element, int[Rank] shape, int dim)\n"
+    "{\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = Rank - 1; d > 0; d = d - 1)\n"
+    "    {\n"
+    "        if (d == dim) return element % shape[d];\n"
+    "        element = element / shape[d];\n"
+    "    }\n"
+    "    return element;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public int[Count] spyi_call_id<let Count : int, let Rank : int>(int element, int[Rank] shape)\n"
+    "{\n"
+    "    int[Count] id;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Count; d = d + 1)\n"
+    "    {\n"
+    "        id[d] = 0;\n"
+    "        if (Rank - Count + d >= 0) id[d] = spyi_coordinate(element, shape, Rank - Count + d);\n"
+    "    }\n"
+    "    return id;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public int[Count] spyi_thread_id<let Count : int>(int element)\n"
+    "{\n"
+    "    int[Count] id;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Count; d = d + 1) id[d] = 0;\n"
+    "    id[0] = element;\n"
+    "    return id;\n"
+    "}\n"
+    "\n"
+    "public struct SpyiGrid<let Count : int>\n"
+    "{\n"
+    "    public int[Count] offset;\n"
+    "    public int[Count] stride;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)\n"
+    "{\n"
+    "    int[Count] at;\n"
+    "    [ForceUnroll]\n"
+    "    for (int d = 0; d < Count; d = d + 1)\n"
+    "    {\n"
+    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, map & 15);\n"
+    "        map = map >> 4;\n"
+    "    }\n"
+    "    return at;\n"
+    "}\n"
+    "\n"
+    "public struct SpyiRange\n"
+    "{\n"
+    "    public int start;\n"
+    "    public int step;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public struct SpyiTexels<T, let N : int>\n"
+    "{\n"
+    "    public T texture;\n"
+    "    public int steps[N];\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct SpyiSequence\n"
+    "{\n"
+    "    public uint start; // the seed, hashed unless the generator uses the seed itself\n"
+    "    public uint warmup;\n"
+    "    public float low;\n"
+    "    public float high;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)\n"
+    "{\n"
+    "    uint[Count] values;\n"
+    "    uint state = uint(element) * uint(Count);\n"
+    "    for (uint i = 0u; i < sequence.warmup; i = i + 1u) state = wang_hash(state);\n"
+    "    state = state ^ sequence.start;\n"
+    "    for (int i = 0; i < Count; i = i + 1)\n"
+    "    {\n"
+    "        state = wang_hash(state);\n"
+    "        values[i] = state;\n"
+    "    }\n"
+    "    return values;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)\n"
+    "{\n"
+    "    uint[Count] hashes = spyi_hash<Count>(element, sequence);\n"
+    "    float[Count] values;\n"
+    "    for (int i = 0; i < Count; i = i + 1)\n"
+    "    {\n"
+    "        float part = float(hashes[i] & 0x7FFFFFu) * 1.1920928955078125e-7f;\n"
+    "        values[i] = spyi_add_product(sequence.low, sequence.high - sequence.low, part);\n"
+    "        if (values[i] == sequence.high) values[i] = sequence.low; // the product was rounded up\n"
+    "    }\n"
+    "    return values;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public vector<Scalar, Count> spyi_to_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)\n"
+    "{\n"
+    "    return spyi_vector(values);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public vector<Scalar, Count> spyi_reversed<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)\n"
+    "{\n"
+    "    vector<Scalar, Count> result;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = values[Count - 1 - i];\n"
+    "    return result;\n"
+    "}\n"
+    "\n"
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinArithmeticType, let Count : int>(int[Count] values)\n"
+    "{\n"
+    "    Scalar[Count] result;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);\n"
+    "    return result;\n"
+    "}\n"
+    "\n"
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinIntegerType, let Count : int>(uint[Count] values)\n"
+    "{\n"
+    "    Scalar[Count] result;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = __intCast<Scalar>(values[i]);\n"
+    "    return result;\n"
+    "}\n"
+    "\n"
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinFloatingPointType, let Count : int>(float[Count] values)\n"
+    "{\n"
+    "    Scalar[Count] result;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);\n"
+    "    return result;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct SpyiRows<Whole, let Count : int>\n"
+    "{\n"
+    "    public Whole tensor;\n"
+    "    public int[Count] strides;\n"
+    "}\n"
+    "\n"
+    "public Tensor<Element, Rank> spyi_row<Element, let Rank : int>(Tensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._offset = tensor._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
     "",
-    "",
-    "",
-    "public int spyi_coordinate<let Rank : int>(int element, int[Rank] shape, int dim)",
-    "{",
-    "    [ForceUnroll]",
-    "    for (int d = Rank - 1; d > 0; d = d - 1)",
-    "    {",
-    "        if (d == dim) return element % shape[d];",
-    "        element = element / shape[d];",
-    "    }",
-    "    return element;",
-    "}",
-    "",
-    "",
-    "public int[Count] spyi_call_id<let Count : int, let Rank : int>(int element, int[Rank] shape)",
-    "{",
-    "    int[Count] id;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Count; d = d + 1)",
-    "    {",
-    "        id[d] = 0;",
-    "        if (Rank - Count + d >= 0) id[d] = spyi_coordinate(element, shape, Rank - Count + d);",
-    "    }",
-    "    return id;",
-    "}",
-    "",
-    "",
-    "public int[Count] spyi_thread_id<let Count : int>(int element)",
-    "{",
-    "    int[Count] id;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Count; d = d + 1) id[d] = 0;",
-    "    id[0] = element;",
-    "    return id;",
-    "}",
-    "",
-    "public struct SpyiGrid<let Count : int>",
-    "{",
-    "    public int[Count] offset;",
-    "    public int[Count] stride;",
-    "}",
-    "",
-    "",
-    "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)",
-    "{",
-    "    int[Count] at;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < Count; d = d + 1)",
-    "    {",
-    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, map & 15);",
-    "        map = map >> 4;",
-    "    }",
-    "    return at;",
-    "}",
-    "",
-    "public struct SpyiRange",
-    "{",
-    "    public int start;",
-    "    public int step;",
-    "}",
-    "",
-    "",
-    "public struct SpyiTexels<T, let N : int>",
-    "{",
-    "    public T texture;",
-    "    public int steps[N];",
-    "}",
-    "",
-    "",
-    "",
-    "public struct SpyiSequence",
-    "{",
-    "    public uint start; // the seed, hashed unless the generator uses the seed itself",
-    "    public uint warmup;",
-    "    public float low;",
-    "    public float high;",
-    "}",
-    "",
-    "",
-    "",
-    "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
-    "{",
-    "    uint[Count] values;",
-    "    uint state = uint(element) * uint(Count);",
-    "    for (uint i = 0u; i < sequence.warmup; i = i + 1u) state = wang_hash(state);",
-    "    state = state ^ sequence.start;",
-    "    for (int i = 0; i < Count; i = i + 1)",
-    "    {",
-    "        state = wang_hash(state);",
-    "        values[i] = state;",
-    "    }",
-    "    return values;",
-    "}",
-    "",
-    "",
-    "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
-    "{",
-    "    uint[Count] hashes = spyi_hash<Count>(element, sequence);",
-    "    float[Count] values;",
-    "    for (int i = 0; i < Count; i = i + 1)",
-    "    {",
-    "        float part = float(hashes[i] & 0x7FFFFFu) * 1.1920928955078125e-7f;",
-    "        values[i] = spyi_add_product(sequence.low, sequence.high - sequence.low, part);",
-    "        if (values[i] == sequence.high) values[i] = sequence.low; // the product was rounded up",
-    "    }",
-    "    return values;",
-    "}",
-    "",
-    "",
-    "",
-    "public vector<Scalar, Count> spyi_to_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
-    "{",
-    "    return spyi_vector(values);",
-    "}",
-    "",
-    "",
-    "public vector<Scalar, Count> spyi_reversed<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
-    "{",
-    "    vector<Scalar, Count> result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < Count; i = i + 1) result[i] = values[Count - 1 - i];",
-    "    return result;",
-    "}",
-    "",
-    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinArithmeticType, let Count : int>(int[Count] values)",
-    "{",
-    "    Scalar[Count] result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
-    "    return result;",
-    "}",
-    "",
-    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinIntegerType, let Count : int>(uint[Count] values)",
-    "{",
-    "    Scalar[Count] result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < Count; i = i + 1) result[i] = __intCast<Scalar>(values[i]);",
-    "    return result;",
-    "}",
-    "",
-    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinFloatingPointType, let Count : int>(float[Count] values)",
-    "{",
-    "    Scalar[Count] result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
-    "    return result;",
-    "}",
-    "",
-    "",
-    "",
-    "public struct SpyiRows<Whole, let Count : int>",
-    "{",
-    "    public Whole tensor;",
-    "    public int[Count] strides;",
-    "}",
-    "",
-    "public Tensor<Element, Rank> spyi_row<Element, let Rank : int>(Tensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._offset = tensor._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "public WTensor<Element, Rank> spyi_row<Element, let Rank : int>(WTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._offset = tensor._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._offset = tensor._offset + by;",
-    "    return tensor;",
+    "public WTensor<Element, Rank> spyi_row<Element, let Rank : int>(WTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._offset = tensor._offset + by;\n"
+    "    return tensor;\n"
+    "}\n"
+    "\n"
+    "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)\n"
+    "{\n"
+    "    tensor._offset = tensor._offset + by;\n"
+    "    return tensor;\n"
     "}",
     NULL
 };
@@ -7133,115 +7141,115 @@ static const char *const spyi_slang_slangpy_kernel[] = {
 // >>slang/slangpy_sum.slang ---------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_sum[] = {
-    "",
-    "module slangpy_sum;",
-    "",
-    "groupshared float[1024] spyi_floats;",
-    "groupshared double[1024] spyi_doubles;",
-    "",
-    "",
-    "",
-    "public float spyi_team_sum(float value, uint member, uint place, uint step, uint members)",
-    "{",
-    "    spyi_floats[place] = value;",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
-    "    {",
-    "        if (reach >= members) continue;",
-    "        if (member < reach && member + reach < members)",
-    "            spyi_floats[place] = spyi_floats[place] + spyi_floats[place + reach * step];",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
-    "    float sum = spyi_floats[place];",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    return sum;",
-    "}",
-    "",
-    "public double spyi_team_sum(double value, uint member, uint place, uint step, uint members)",
-    "{",
-    "    spyi_doubles[place] = value;",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
-    "    {",
-    "        if (reach >= members) continue;",
-    "        if (member < reach && member + reach < members)",
-    "            spyi_doubles[place] = spyi_doubles[place] + spyi_doubles[place + reach * step];",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
-    "    double sum = spyi_doubles[place];",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    return sum;",
-    "}",
-    "",
-    "",
-    "",
-    "groupshared uint[4096] spyi_words;",
-    "",
-    "",
-    "public interface ISpyiSummand",
-    "{",
-    "    static uint words();",
-    "    static This plus(This a, This b);",
-    "    static void put(uint place, This value);",
-    "    static This get(uint place);",
-    "}",
-    "public extension float : ISpyiSummand",
-    "{",
-    "    public static uint words() { return 1; }",
-    "    public static float plus(float a, float b) { return a + b; }",
-    "    public static void put(uint place, float value) { spyi_words[place] = asuint(value); }",
-    "    public static float get(uint place) { return asfloat(spyi_words[place]); }",
-    "}",
-    "public extension double : ISpyiSummand",
-    "{",
-    "    public static uint words() { return 2; }",
-    "    public static double plus(double a, double b) { return a + b; }",
-    "    public static void put(uint place, double value)",
-    "    {",
-    "        uint low, high;",
-    "        asuint(value, low, high);",
-    "        spyi_words[place] = low;",
-    "        spyi_words[place + 2048] = high;",
-    "    }",
-    "    public static double get(uint place) { return asdouble(spyi_words[place], spyi_words[place + 2048]); }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public void spyi_team_sums<T : ISpyiSummand, let N : int>(",
-    "    inout T values[N], uint in_group, uint member, uint members, uint teams, bool inner)",
-    "{",
-    "    uint group = members * teams;",
-    "    uint team_step = inner ? members : 1;",
-    "    uint member_step = inner ? 1 : teams;",
-    "    uint most = 4096 / T.words() / group; // scalars of each thread that one piece takes",
-    "    for (uint first = 0; first < uint(N); first += most)",
-    "    {",
-    "        uint count = min(most, uint(N) - first);",
-    "        for (uint p = 0; p < count; ++p) T.put(p * group + in_group, values[first + p]);",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "",
-    "        for (uint reach = members; reach > 1;)",
-    "        {",
-    "            uint next = (reach + 15) / 16;",
-    "            for (uint item = in_group; item < count * teams * next; item += group)",
-    "            {",
-    "                uint rest = item % (teams * next);",
-    "                uint team = inner ? rest / next : rest % teams;",
-    "                uint from = inner ? rest % next : rest / teams;",
-    "                uint base = item / (teams * next) * group + team * team_step;",
-    "                T sum = T.get(base + from * member_step);",
-    "                for (uint k = from + next; k < reach; k += next) sum = T.plus(sum, T.get(base + k * member_step));",
-    "                T.put(base + from * member_step, sum);",
-    "            }",
-    "            reach = next;",
-    "            GroupMemoryBarrierWithGroupSync();",
-    "        }",
-    "        if (member == 0)",
-    "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
+    "\n"
+    "module slangpy_sum;\n"
+    "\n"
+    "groupshared float[1024] spyi_floats;\n"
+    "groupshared double[1024] spyi_doubles;\n"
+    "\n"
+    "\n"
+    "\n"
+    "public float spyi_team_sum(float value, uint member, uint place, uint step, uint members)\n"
+    "{\n"
+    "    spyi_floats[place] = value;\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    {\n"
+    "        if (reach >= members) continue;\n"
+    "        if (member < reach && member + reach < members)\n"
+    "            spyi_floats[place] = spyi_floats[place] + spyi_floats[place + reach * step];\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    float sum = spyi_floats[place];\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    return sum;\n"
+    "}\n"
+    "\n"
+    "public double spyi_team_sum(double value, uint member, uint place, uint step, uint members)\n"
+    "{\n"
+    "    spyi_doubles[place] = value;\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    {\n"
+    "        if (reach >= members) continue;\n"
+    "        if (member < reach && member + reach < members)\n"
+    "            spyi_doubles[place] = spyi_doubles[place] + spyi_doubles[place + reach * step];\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    double sum = spyi_doubles[place];\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    return sum;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "groupshared uint[4096] spyi_words;\n"
+    "\n"
+    "\n"
+    "public interface ISpyiSummand\n"
+    "{\n"
+    "    static uint words();\n"
+    "    static This plus(This a, This b);\n"
+    "    static void put(uint place, This value);\n"
+    "    static This get(uint place);\n"
+    "}\n"
+    "public extension float : ISpyiSummand\n"
+    "{\n"
+    "    public static uint words() { return 1; }\n"
+    "    public static float plus(float a, float b) { return a + b; }\n"
+    "    public static void put(uint place, float value) { spyi_words[place] = asuint(value); }\n"
+    "    public static float get(uint place) { return asfloat(spyi_words[place]); }\n"
+    "}\n"
+    "public extension double : ISpyiSummand\n"
+    "{\n"
+    "    public static uint words() { return 2; }\n"
+    "    public static double plus(double a, double b) { return a + b; }\n"
+    "    public static void put(uint place, double value)\n"
+    "    {\n"
+    "        uint low, high;\n"
+    "        asuint(value, low, high);\n"
+    "        spyi_words[place] = low;\n"
+    "        spyi_words[place + 2048] = high;\n"
+    "    }\n"
+    "    public static double get(uint place) { return asdouble(spyi_words[place], spyi_words[place + 2048]); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void spyi_team_sums<T : ISpyiSummand, let N : int>(\n"
+    "    inout T values[N], uint in_group, uint member, uint members, uint teams, bool inner)\n"
+    "{\n"
+    "    uint group = members * teams;\n"
+    "    uint team_step = inner ? members : 1;\n"
+    "    uint member_step = inner ? 1 : teams;\n"
+    "    uint most = 4096 / T.words() / group; // scalars of each thread that one piece takes\n"
+    "    for (uint first = 0; first < uint(N); first += most)\n"
+    "    {\n"
+    "        uint count = min(most, uint(N) - first);\n"
+    "        for (uint p = 0; p < count; ++p) T.put(p * group + in_group, values[first + p]);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "\n"
+    "        for (uint reach = members; reach > 1;)\n"
+    "        {\n"
+    "            uint next = (reach + 15) / 16;\n"
+    "            for (uint item = in_group; item < count * teams * next; item += group)\n"
+    "            {\n"
+    "                uint rest = item % (teams * next);\n"
+    "                uint team = inner ? rest / next : rest % teams;\n"
+    "                uint from = inner ? rest % next : rest / teams;\n"
+    "                uint base = item / (teams * next) * group + team * team_step;\n"
+    "                T sum = T.get(base + from * member_step);\n"
+    "                for (uint k = from + next; k < reach; k += next) sum = T.plus(sum, T.get(base + k * member_step));\n"
+    "                T.put(base + from * member_step, sum);\n"
+    "            }\n"
+    "            reach = next;\n"
+    "            GroupMemoryBarrierWithGroupSync();\n"
+    "        }\n"
+    "        if (member == 0)\n"
+    "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
     "}",
     NULL
 };
@@ -7249,75 +7257,75 @@ static const char *const spyi_slang_slangpy_sum[] = {
 // >>slang/slangpy_extreme.slang -----------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_extreme[] = {
-    "",
-    "",
-    "module slangpy_extreme;",
-    "",
-    "groupshared float[1024] spyi_extreme_floats;",
-    "groupshared double[1024] spyi_extreme_doubles;",
-    "",
-    "public float spyi_team_min(float value, uint member, uint place, uint step, uint members)",
-    "{",
-    "    spyi_extreme_floats[place] = value;",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
-    "    {",
-    "        if (reach >= members) continue;",
-    "        if (member < reach && member + reach < members)",
-    "            spyi_extreme_floats[place] = min(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
-    "    float found = spyi_extreme_floats[place];",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    return found;",
-    "}",
-    "",
-    "public double spyi_team_min(double value, uint member, uint place, uint step, uint members)",
-    "{",
-    "    spyi_extreme_doubles[place] = value;",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
-    "    {",
-    "        if (reach >= members) continue;",
-    "        if (member < reach && member + reach < members)",
-    "            spyi_extreme_doubles[place] = min(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
-    "    double found = spyi_extreme_doubles[place];",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    return found;",
-    "}",
-    "",
-    "public float spyi_team_max(float value, uint member, uint place, uint step, uint members)",
-    "{",
-    "    spyi_extreme_floats[place] = value;",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
-    "    {",
-    "        if (reach >= members) continue;",
-    "        if (member < reach && member + reach < members)",
-    "            spyi_extreme_floats[place] = max(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
-    "    float found = spyi_extreme_floats[place];",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    return found;",
-    "}",
-    "",
-    "public double spyi_team_max(double value, uint member, uint place, uint step, uint members)",
-    "{",
-    "    spyi_extreme_doubles[place] = value;",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
-    "    {",
-    "        if (reach >= members) continue;",
-    "        if (member < reach && member + reach < members)",
-    "            spyi_extreme_doubles[place] = max(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);",
-    "        GroupMemoryBarrierWithGroupSync();",
-    "    }",
-    "    double found = spyi_extreme_doubles[place];",
-    "    GroupMemoryBarrierWithGroupSync();",
-    "    return found;",
+    "\n"
+    "\n"
+    "module slangpy_extreme;\n"
+    "\n"
+    "groupshared float[1024] spyi_extreme_floats;\n"
+    "groupshared double[1024] spyi_extreme_doubles;\n"
+    "\n"
+    "public float spyi_team_min(float value, uint member, uint place, uint step, uint members)\n"
+    "{\n"
+    "    spyi_extreme_floats[place] = value;\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    {\n"
+    "        if (reach >= members) continue;\n"
+    "        if (member < reach && member + reach < members)\n"
+    "            spyi_extreme_floats[place] = min(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    float found = spyi_extreme_floats[place];\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    return found;\n"
+    "}\n"
+    "\n"
+    "public double spyi_team_min(double value, uint member, uint place, uint step, uint members)\n"
+    "{\n"
+    "    spyi_extreme_doubles[place] = value;\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    {\n"
+    "        if (reach >= members) continue;\n"
+    "        if (member < reach && member + reach < members)\n"
+    "            spyi_extreme_doubles[place] = min(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    double found = spyi_extreme_doubles[place];\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    return found;\n"
+    "}\n"
+    "\n"
+    "public float spyi_team_max(float value, uint member, uint place, uint step, uint members)\n"
+    "{\n"
+    "    spyi_extreme_floats[place] = value;\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    {\n"
+    "        if (reach >= members) continue;\n"
+    "        if (member < reach && member + reach < members)\n"
+    "            spyi_extreme_floats[place] = max(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    float found = spyi_extreme_floats[place];\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    return found;\n"
+    "}\n"
+    "\n"
+    "public double spyi_team_max(double value, uint member, uint place, uint step, uint members)\n"
+    "{\n"
+    "    spyi_extreme_doubles[place] = value;\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    {\n"
+    "        if (reach >= members) continue;\n"
+    "        if (member < reach && member + reach < members)\n"
+    "            spyi_extreme_doubles[place] = max(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    double found = spyi_extreme_doubles[place];\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    return found;\n"
     "}",
     NULL
 };
@@ -7325,170 +7333,170 @@ static const char *const spyi_slang_slangpy_extreme[] = {
 // >>slang/slangpy_print.slang -------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_print[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "module slangpy_print;",
-    "",
-    "",
-    "public interface IPrintable",
-    "{",
-    "    static uint spyi_words(); // number of words of the value in a record",
-    "    void spyi_write(uint *record, inout uint at);",
-    "}",
-    "",
-    "",
-    "internal static uint64_t spyi_buffer = 0;",
-    "",
-    "public void spyi_print_to(uint64_t buffer) { spyi_buffer = buffer; }",
-    "",
-    "",
-    "",
-    "static const uint spyi_string = 13;",
-    "",
-    "",
-    "internal uint spyi_dtype<T>()",
-    "{",
-    "    if (T is bool) return 1;",
-    "    if (T is int8_t) return 2;",
-    "    if (T is uint8_t) return 3;",
-    "    if (T is int16_t) return 4;",
-    "    if (T is uint16_t) return 5;",
-    "    if (T is int) return 6;",
-    "    if (T is uint) return 7;",
-    "    if (T is int64_t || T is intptr_t) return 8;",
-    "    if (T is uint64_t || T is uintptr_t) return 9;",
-    "    if (T is half) return 10;",
-    "    if (T is float) return 11;",
-    "    if (T is double) return 12;",
-    "    return 0;",
-    "}",
-    "",
-    "internal uint spyi_scalar_words<T>()",
-    "{",
-    "    uint dtype = spyi_dtype<T>();",
-    "    return dtype == 8 || dtype == 9 || dtype == 12 ? 2 : 1;",
-    "}",
-    "",
-    "internal void spyi_put_wide(uint *record, inout uint at, uint64_t bits)",
-    "{",
-    "    record[at++] = uint(bits);",
-    "    record[at++] = uint(bits >> 32);",
-    "}",
-    "",
-    "",
-    "internal void spyi_put<T>(uint *record, inout uint at, T value)",
-    "{",
-    "    if (T is bool) record[at++] = reinterpret<bool>(value) ? 1 : 0;",
-    "    else if (T is int8_t) record[at++] = uint(int(reinterpret<int8_t>(value)));",
-    "    else if (T is uint8_t) record[at++] = uint(reinterpret<uint8_t>(value));",
-    "    else if (T is int16_t) record[at++] = uint(int(reinterpret<int16_t>(value)));",
-    "    else if (T is uint16_t) record[at++] = uint(reinterpret<uint16_t>(value));",
-    "    else if (T is int) record[at++] = uint(reinterpret<int>(value));",
-    "    else if (T is uint) record[at++] = reinterpret<uint>(value);",
-    "    else if (T is int64_t) spyi_put_wide(record, at, uint64_t(reinterpret<int64_t>(value)));",
-    "    else if (T is uint64_t) spyi_put_wide(record, at, reinterpret<uint64_t>(value));",
-    "    else if (T is intptr_t) spyi_put_wide(record, at, uint64_t(reinterpret<intptr_t>(value)));",
-    "    else if (T is uintptr_t) spyi_put_wide(record, at, uint64_t(reinterpret<uintptr_t>(value)));",
-    "    else if (T is half) record[at++] = asuint(float(reinterpret<half>(value)));",
-    "    else if (T is float) record[at++] = asuint(reinterpret<float>(value));",
-    "    else if (T is double)",
-    "    {",
-    "        uint low, high;",
-    "        asuint(reinterpret<double>(value), low, high);",
-    "        record[at++] = low;",
-    "        record[at++] = high;",
-    "    }",
-    "}",
-    "",
-    "internal uint spyi_tag<T>(uint rows, uint columns) { return spyi_dtype<T>() | (rows << 8) | (columns << 16); }",
-    "",
-    "",
-    "",
-    "public extension<T : __BuiltinType> T : IPrintable",
-    "{",
-    "    public static uint spyi_words() { return 1 + spyi_scalar_words<T>(); }",
-    "    public void spyi_write(uint *record, inout uint at)",
-    "    {",
-    "        record[at++] = spyi_tag<T>(0, 0);",
-    "        spyi_put<T>(record, at, this);",
-    "    }",
-    "}",
-    "",
-    "public extension<T : __BuiltinType, let N : int> vector<T, N> : IPrintable",
-    "{",
-    "    public static uint spyi_words() { return 1 + N * spyi_scalar_words<T>(); }",
-    "    public void spyi_write(uint *record, inout uint at)",
-    "    {",
-    "        record[at++] = spyi_tag<T>(0, N);",
-    "        [ForceUnroll]",
-    "        for (int i = 0; i < N; ++i) spyi_put<T>(record, at, this[i]);",
-    "    }",
-    "}",
-    "",
-    "public extension<T : __BuiltinType, let R : int, let C : int> matrix<T, R, C> : IPrintable",
-    "{",
-    "    public static uint spyi_words() { return 1 + R * C * spyi_scalar_words<T>(); }",
-    "    public void spyi_write(uint *record, inout uint at)",
-    "    {",
-    "        record[at++] = spyi_tag<T>(R, C);",
-    "        [ForceUnroll]",
-    "        for (int r = 0; r < R; ++r)",
-    "        {",
-    "            [ForceUnroll]",
-    "            for (int c = 0; c < C; ++c) spyi_put<T>(record, at, this[r][c]);",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "public extension String : IPrintable",
-    "{",
-    "    public static uint spyi_words() { return 2; }",
-    "    public void spyi_write(uint *record, inout uint at)",
-    "    {",
-    "        record[at++] = spyi_string;",
-    "        record[at++] = getStringHash(this);",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "internal uint *spyi_reserve(uint words)",
-    "{",
-    "    uint *header = (uint *)spyi_buffer;",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module slangpy_print;\n"
+    "\n"
+    "\n"
+    "public interface IPrintable\n"
+    "{\n"
+    "    static uint spyi_words(); // number of words of the value in a record\n"
+    "    void spyi_write(uint *record, inout uint at);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "internal static uint64_t spyi_buffer = 0;\n"
+    "\n"
+    "public void spyi_print_to(uint64_t buffer) { spyi_buffer = buffer; }\n"
+    "\n"
+    "\n"
+    "\n"
+    "static const uint spyi_string = 13;\n"
+    "\n"
+    "\n"
+    "internal uint spyi_dtype<T>()\n"
+    "{\n"
+    "    if (T is bool) return 1;\n"
+    "    if (T is int8_t) return 2;\n"
+    "    if (T is uint8_t) return 3;\n"
+    "    if (T is int16_t) return 4;\n"
+    "    if (T is uint16_t) return 5;\n"
+    "    if (T is int) return 6;\n"
+    "    if (T is uint) return 7;\n"
+    "    if (T is int64_t || T is intptr_t) return 8;\n"
+    "    if (T is uint64_t || T is uintptr_t) return 9;\n"
+    "    if (T is half) return 10;\n"
+    "    if (T is float) return 11;\n"
+    "    if (T is double) return 12;\n"
+    "    return 0;\n"
+    "}\n"
+    "\n"
+    "internal uint spyi_scalar_words<T>()\n"
+    "{\n"
+    "    uint dtype = spyi_dtype<T>();\n"
+    "    return dtype == 8 || dtype == 9 || dtype == 12 ? 2 : 1;\n"
+    "}\n"
+    "\n"
+    "internal void spyi_put_wide(uint *record, inout uint at, uint64_t bits)\n"
+    "{\n"
+    "    record[at++] = uint(bits);\n"
+    "    record[at++] = uint(bits >> 32);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "internal void spyi_put<T>(uint *record, inout uint at, T value)\n"
+    "{\n"
+    "    if (T is bool) record[at++] = reinterpret<bool>(value) ? 1 : 0;\n"
+    "    else if (T is int8_t) record[at++] = uint(int(reinterpret<int8_t>(value)));\n"
+    "    else if (T is uint8_t) record[at++] = uint(reinterpret<uint8_t>(value));\n"
+    "    else if (T is int16_t) record[at++] = uint(int(reinterpret<int16_t>(value)));\n"
+    "    else if (T is uint16_t) record[at++] = uint(reinterpret<uint16_t>(value));\n"
+    "    else if (T is int) record[at++] = uint(reinterpret<int>(value));\n"
+    "    else if (T is uint) record[at++] = reinterpret<uint>(value);\n"
+    "    else if (T is int64_t) spyi_put_wide(record, at, uint64_t(reinterpret<int64_t>(value)));\n"
+    "    else if (T is uint64_t) spyi_put_wide(record, at, reinterpret<uint64_t>(value));\n"
+    "    else if (T is intptr_t) spyi_put_wide(record, at, uint64_t(reinterpret<intptr_t>(value)));\n"
+    "    else if (T is uintptr_t) spyi_put_wide(record, at, uint64_t(reinterpret<uintptr_t>(value)));\n"
+    "    else if (T is half) record[at++] = asuint(float(reinterpret<half>(value)));\n"
+    "    else if (T is float) record[at++] = asuint(reinterpret<float>(value));\n"
+    "    else if (T is double)\n"
+    "    {\n"
+    "        uint low, high;\n"
+    "        asuint(reinterpret<double>(value), low, high);\n"
+    "        record[at++] = low;\n"
+    "        record[at++] = high;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "internal uint spyi_tag<T>(uint rows, uint columns) { return spyi_dtype<T>() | (rows << 8) | (columns << 16); }\n"
+    "\n"
+    "\n"
+    "\n"
+    "public extension<T : __BuiltinType> T : IPrintable\n"
+    "{\n"
+    "    public static uint spyi_words() { return 1 + spyi_scalar_words<T>(); }\n"
+    "    public void spyi_write(uint *record, inout uint at)\n"
+    "    {\n"
+    "        record[at++] = spyi_tag<T>(0, 0);\n"
+    "        spyi_put<T>(record, at, this);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension<T : __BuiltinType, let N : int> vector<T, N> : IPrintable\n"
+    "{\n"
+    "    public static uint spyi_words() { return 1 + N * spyi_scalar_words<T>(); }\n"
+    "    public void spyi_write(uint *record, inout uint at)\n"
+    "    {\n"
+    "        record[at++] = spyi_tag<T>(0, N);\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 0; i < N; ++i) spyi_put<T>(record, at, this[i]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension<T : __BuiltinType, let R : int, let C : int> matrix<T, R, C> : IPrintable\n"
+    "{\n"
+    "    public static uint spyi_words() { return 1 + R * C * spyi_scalar_words<T>(); }\n"
+    "    public void spyi_write(uint *record, inout uint at)\n"
+    "    {\n"
+    "        record[at++] = spyi_tag<T>(R, C);\n"
+    "        [ForceUnroll]\n"
+    "        for (int r = 0; r < R; ++r)\n"
+    "        {\n"
+    "            [ForceUnroll]\n"
+    "            for (int c = 0; c < C; ++c) spyi_put<T>(record, at, this[r][c]);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "public extension String : IPrintable\n"
+    "{\n"
+    "    public static uint spyi_words() { return 2; }\n"
+    "    public void spyi_write(uint *record, inout uint at)\n"
+    "    {\n"
+    "        record[at++] = spyi_string;\n"
+    "        record[at++] = getStringHash(this);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "internal uint *spyi_reserve(uint words)\n"
+    "{\n"
+    "    uint *header = (uint *)spyi_buffer;\n"
     "    uint capacity = header[2], at = capacity;",
-    "    if (header[0] < capacity) at = __atomic_add(header[0], words);",
-    "    if (at < capacity && words <= capacity - at) return header + 4 + at;",
-    "    if (at < capacity) header[4 + at] = 0;",
-    "    __atomic_add(header[1], 1u);",
-    "    return nullptr;",
-    "}",
-    "",
-    "internal void spyi_add_words<T : IPrintable>(inout uint words, T value) { words += T.spyi_words(); }",
-    "",
-    "internal void spyi_add_value<T : IPrintable>(uint *record, inout uint at, T value) { value.spyi_write(record, at); }",
-    "",
-    "public void print<each T : IPrintable>(String format, expand each T values)",
-    "{",
-    "#ifdef SPYI_PRINT",
-    "    if (spyi_buffer == 0) return;",
-    "    uint words = 2;",
-    "    expand spyi_add_words(words, each values);",
-    "    uint *record = spyi_reserve(words);",
-    "    if (record == nullptr) return;",
-    "    record[0] = words;",
-    "    record[1] = getStringHash(format);",
-    "    uint at = 2;",
-    "    expand spyi_add_value(record, at, each values);",
-    "#endif",
+    "    if (header[0] < capacity) at = __atomic_add(header[0], words);\n"
+    "    if (at < capacity && words <= capacity - at) return header + 4 + at;\n"
+    "    if (at < capacity) header[4 + at] = 0;\n"
+    "    __atomic_add(header[1], 1u);\n"
+    "    return nullptr;\n"
+    "}\n"
+    "\n"
+    "internal void spyi_add_words<T : IPrintable>(inout uint words, T value) { words += T.spyi_words(); }\n"
+    "\n"
+    "internal void spyi_add_value<T : IPrintable>(uint *record, inout uint at, T value) { value.spyi_write(record, at); }\n"
+    "\n"
+    "public void print<each T : IPrintable>(String format, expand each T values)\n"
+    "{\n"
+    "#ifdef SPYI_PRINT\n"
+    "    if (spyi_buffer == 0) return;\n"
+    "    uint words = 2;\n"
+    "    expand spyi_add_words(words, each values);\n"
+    "    uint *record = spyi_reserve(words);\n"
+    "    if (record == nullptr) return;\n"
+    "    record[0] = words;\n"
+    "    record[1] = getStringHash(format);\n"
+    "    uint at = 2;\n"
+    "    expand spyi_add_value(record, at, each values);\n"
+    "#endif\n"
     "}",
     NULL
 };
@@ -7496,8 +7504,8 @@ static const char *const spyi_slang_slangpy_print[] = {
 // >>slang/print.slang ---------------------------------------------------------------------------------------
 
 static const char *const spyi_slang_print[] = {
-    "",
-    "module print;",
+    "\n"
+    "module print;\n"
     "",
     "__exported import slangpy_print;",
     NULL
@@ -7506,1458 +7514,1458 @@ static const char *const spyi_slang_print[] = {
 // >>slang/mlp_batch.slang -----------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp_batch[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "module mlp_batch;",
-    "",
-    "public extern static const int mlp_width = 64;",
-    "public extern static const int mlp_depth = 3;",
-    "public extern static const int mlp_inputs = 64; // at most mlp_width",
-    "public extern static const int mlp_outputs = 8; // at most 8",
-    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh",
-    "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients",
-    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x",
-    "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma",
-    "public extern static const int mlp_warps = 4; // warps of a group",
-    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4",
-    "",
-    "",
-    "void needs()",
-    "{",
-    "    __requirePrelude(R\"(",
-    "",
-    "#define MLP_D __device__ __forceinline__",
-    "namespace spy_mlp {",
-    "typedef unsigned u32;",
-    "typedef unsigned long long u64;",
-    "",
-    "",
-    "",
-    "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {",
-    "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;",
-    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0;",
-    "    static constexpr int KS = W / 16;                       // steps of 16 along k",
-    "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // bytes of a row of a slab",
-    "    static constexpr int SWE = SWB / 2;                     // elements of such a row",
-    "    static constexpr int CH = SWB / 16;                     // 16-byte chunks of such a row",
-    "    static constexpr int LAYER = W * W * 2, LAST = 16 * W * 2; // bytes",
-    "    static constexpr int BIASES = BIAS ? D * W + 8 : 0;     // floats",
-    "    static constexpr int TURNED = (D + 1) * LAYER + LAST + BIASES * 4; // width 128: layer D - 2 with its rows permuted",
-    "    static constexpr int IMAGE = TURNED + (W == 128 && (D == 2 || D == 3) ? LAYER : 0);",
-    "    static constexpr int STAGED = D * LAYER + LAST + BIASES * 4;",
-    "    static constexpr int PBIAS = D * W * W + 8 * W;         // floats of a row of partial sums before the biases; a row has weights, biases",
-    "",
-    "    static constexpr int PLOSS = PBIAS + (BIAS ? D * W + 8 : 0);",
-    "    static constexpr int PART = (PLOSS + 1 + 3) / 4 * 4;",
-    "};",
-    "",
-    "template<class N> MLP_D u32 swz(u32 row) { return N::SWB == 128 ? row & 7 : (row >> 1) & 3; }",
-    "",
-    "MLP_D constexpr int perm(int p) { return p / 32 * 32 + p % 8 / 2 * 8 + p / 16 % 2 * 4 + p % 16 / 8 * 2 + p % 2; }",
-    "MLP_D constexpr int unperm(int q) { return q / 32 * 32 + q % 8 / 4 * 16 + q % 4 / 2 * 8 + q % 32 / 8 * 2 + q % 2; }",
-    "",
-    "template<class N> MLP_D u32 place(int rows, int n, int k) {",
-    "    return (u32)(k / N::SWE * rows * N::SWB + n * N::SWB + (((u32)(k % N::SWE / 8) ^ swz<N>((u32)n)) << 4) + k % 8 * 2);",
-    "}",
-    "",
-    "",
-    "#ifndef SPY_MLP_EMULATED",
-    "extern __shared__ __align__(1024) uint4 spy_mlp_shared[];",
-    "MLP_D u32 shared_base() { return (u32)__cvta_generic_to_shared(spy_mlp_shared); }",
-    "MLP_D int thread_x() { return (int)threadIdx.x; }",
-    "MLP_D int block_x() { return (int)blockIdx.x; }",
-    "MLP_D int blocks_x() { return (int)gridDim.x; }",
-    "MLP_D void block_sync() { __syncthreads(); }",
-    "MLP_D int uniform(int v) { return __shfl_sync(~0u, v, 0); }",
-    "MLP_D float lane_xor(float v, int mask) { return __shfl_xor_sync(~0u, v, mask); }",
-    "MLP_D uint4 lds16(u32 a) {",
-    "    uint4 v;",
-    "    asm volatile(\"ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");",
-    "    return v;",
-    "}",
-    "MLP_D void sts16(u32 a, uint4 v) { asm volatile(\"st.shared.v4.b32 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\"); }",
-    "MLP_D void sts4(u32 a, u32 v) { asm volatile(\"st.shared.b32 [%0], %1;\" ::\"r\"(a), \"r\"(v) : \"memory\"); }",
-    "MLP_D void sts2(u32 a, unsigned short v) { asm volatile(\"st.shared.b16 [%0], %1;\" ::\"r\"(a), \"h\"(v) : \"memory\"); }",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module mlp_batch;\n"
+    "\n"
+    "public extern static const int mlp_width = 64;\n"
+    "public extern static const int mlp_depth = 3;\n"
+    "public extern static const int mlp_inputs = 64; // at most mlp_width\n"
+    "public extern static const int mlp_outputs = 8; // at most 8\n"
+    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh\n"
+    "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients\n"
+    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x\n"
+    "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma\n"
+    "public extern static const int mlp_warps = 4; // warps of a group\n"
+    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4\n"
+    "\n"
+    "\n"
+    "void needs()\n"
+    "{\n"
+    "    __requirePrelude(R\"(\n"
+    "\n"
+    "#define MLP_D __device__ __forceinline__\n"
+    "namespace spy_mlp {\n"
+    "typedef unsigned u32;\n"
+    "typedef unsigned long long u64;\n"
+    "\n"
+    "\n"
+    "\n"
+    "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {\n"
+    "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;\n"
+    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0;\n"
+    "    static constexpr int KS = W / 16;                       // steps of 16 along k\n"
+    "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // bytes of a row of a slab\n"
+    "    static constexpr int SWE = SWB / 2;                     // elements of such a row\n"
+    "    static constexpr int CH = SWB / 16;                     // 16-byte chunks of such a row\n"
+    "    static constexpr int LAYER = W * W * 2, LAST = 16 * W * 2; // bytes\n"
+    "    static constexpr int BIASES = BIAS ? D * W + 8 : 0;     // floats\n"
+    "    static constexpr int TURNED = (D + 1) * LAYER + LAST + BIASES * 4; // width 128: layer D - 2 with its rows permuted\n"
+    "    static constexpr int IMAGE = TURNED + (W == 128 && (D == 2 || D == 3) ? LAYER : 0);\n"
+    "    static constexpr int STAGED = D * LAYER + LAST + BIASES * 4;\n"
+    "    static constexpr int PBIAS = D * W * W + 8 * W;         // floats of a row of partial sums before the biases; a row has weights, biases\n"
+    "\n"
+    "    static constexpr int PLOSS = PBIAS + (BIAS ? D * W + 8 : 0);\n"
+    "    static constexpr int PART = (PLOSS + 1 + 3) / 4 * 4;\n"
+    "};\n"
+    "\n"
+    "template<class N> MLP_D u32 swz(u32 row) { return N::SWB == 128 ? row & 7 : (row >> 1) & 3; }\n"
+    "\n"
+    "MLP_D constexpr int perm(int p) { return p / 32 * 32 + p % 8 / 2 * 8 + p / 16 % 2 * 4 + p % 16 / 8 * 2 + p % 2; }\n"
+    "MLP_D constexpr int unperm(int q) { return q / 32 * 32 + q % 8 / 4 * 16 + q % 4 / 2 * 8 + q % 32 / 8 * 2 + q % 2; }\n"
+    "\n"
+    "template<class N> MLP_D u32 place(int rows, int n, int k) {\n"
+    "    return (u32)(k / N::SWE * rows * N::SWB + n * N::SWB + (((u32)(k % N::SWE / 8) ^ swz<N>((u32)n)) << 4) + k % 8 * 2);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "#ifndef SPY_MLP_EMULATED\n"
+    "extern __shared__ __align__(1024) uint4 spy_mlp_shared[];\n"
+    "MLP_D u32 shared_base() { return (u32)__cvta_generic_to_shared(spy_mlp_shared); }\n"
+    "MLP_D int thread_x() { return (int)threadIdx.x; }\n"
+    "MLP_D int block_x() { return (int)blockIdx.x; }\n"
+    "MLP_D int blocks_x() { return (int)gridDim.x; }\n"
+    "MLP_D void block_sync() { __syncthreads(); }\n"
+    "MLP_D int uniform(int v) { return __shfl_sync(~0u, v, 0); }\n"
+    "MLP_D float lane_xor(float v, int mask) { return __shfl_xor_sync(~0u, v, mask); }\n"
+    "MLP_D uint4 lds16(u32 a) {\n"
+    "    uint4 v;\n"
+    "    asm volatile(\"ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
+    "    return v;\n"
+    "}\n"
+    "MLP_D void sts16(u32 a, uint4 v) { asm volatile(\"st.shared.v4.b32 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\"); }\n"
+    "MLP_D void sts4(u32 a, u32 v) { asm volatile(\"st.shared.b32 [%0], %1;\" ::\"r\"(a), \"r\"(v) : \"memory\"); }\n"
+    "MLP_D void sts2(u32 a, unsigned short v) { asm volatile(\"st.shared.b16 [%0], %1;\" ::\"r\"(a), \"h\"(v) : \"memory\"); }\n"
     "MLP_D float lds_float(u32 a) {",
-    "    float v;",
-    "    asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(v) : \"r\"(a) : \"memory\");",
-    "    return v;",
-    "}",
-    "MLP_D float2 lds_float2(u32 a) {",
-    "    float2 v;",
-    "    asm volatile(\"ld.shared.v2.f32 {%0,%1}, [%2];\" : \"=f\"(v.x), \"=f\"(v.y) : \"r\"(a) : \"memory\");",
-    "    return v;",
-    "}",
-    "MLP_D uint4 ldsm4(u32 a) {",
-    "    uint4 v;",
-    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");",
-    "    return v;",
-    "}",
-    "MLP_D uint4 ldsm4t(u32 a) {",
-    "    uint4 v;",
-    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");",
-    "    return v;",
-    "}",
-    "MLP_D uint2 ldsm2t(u32 a) {",
-    "    uint2 v;",
-    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"r\"(a) : \"memory\");",
-    "    return v;",
-    "}",
-    "#if __CUDA_ARCH__ >= 900",
-    "#define MLP_STMATRIX 1",
-    "MLP_D void stsm4(u32 a, uint4 v) {",
-    "    asm volatile(\"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\");",
-    "}",
-    "#endif",
-    "MLP_D void copy_async(u32 to, const void *from, int bytes) { // fills 16 bytes, the last 16 - bytes with zeros",
-    "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" ::\"r\"(to), \"l\"(from), \"r\"(bytes) : \"memory\");",
-    "}",
-    "MLP_D void copy_commit() { asm volatile(\"cp.async.commit_group;\" ::: \"memory\"); }",
-    "MLP_D void copy_wait() { asm volatile(\"cp.async.wait_group 0;\" ::: \"memory\"); }",
-    "template<int THREADS> MLP_D void team_sync(int id) {",
-    "    if constexpr (THREADS == 32) __syncwarp();",
-    "    else asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(THREADS) : \"memory\");",
-    "}",
-    "template<bool BF> MLP_D u32 pack(float lo, float hi) {",
-    "    u32 d;",
-    "    if constexpr (BF) asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
-    "    else asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
-    "    return d;",
-    "}",
-    "template<bool BF> MLP_D u32 pack_relu(float lo, float hi) {",
-    "    u32 d;",
-    "    if constexpr (BF) asm(\"cvt.rn.relu.bf16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
-    "    else asm(\"cvt.rn.relu.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));",
-    "    return d;",
-    "}",
-    "",
-    "template<bool BF> MLP_D u32 above_zero(u32 h) {",
-    "    u32 d;",
-    "    if constexpr (BF) asm(\"prmt.b32 %0, %1, 0, 0xBB99;\" : \"=r\"(d) : \"r\"(h + 0x7fff7fffu));",
-    "    else asm(\"{ .reg .b32 z; mov.b32 z, 0; set.gt.u32.f16x2 %0, %1, z; }\" : \"=r\"(d) : \"r\"(h));",
-    "    return d;",
-    "}",
-    "template<bool BF> MLP_D float widen(unsigned short h) {",
-    "    if constexpr (BF) return __uint_as_float((u32)h << 16);",
-    "    else {",
-    "        float f;",
-    "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));",
-    "        return f;",
-    "    }",
-    "}",
-    "template<bool BF> MLP_D void mma(float (&d)[4], uint4 a, u32 b0, u32 b1) {",
-    "    if constexpr (BF)",
-    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"",
-    "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.x), \"r\"(a.y), \"r\"(a.z), \"r\"(a.w), \"r\"(b0), \"r\"(b1));",
-    "    else",
-    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"",
-    "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.x), \"r\"(a.y), \"r\"(a.z), \"r\"(a.w), \"r\"(b0), \"r\"(b1));",
-    "}",
-    "",
-    "#ifdef __CUDA_ARCH_FEAT_SM90_ALL",
-    "#define MLP_WGMMA 1",
-    "MLP_D void proxy_fence() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }",
-    "MLP_D void wg_fence() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }",
-    "MLP_D void wg_commit() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }",
-    "template<int N> MLP_D void wg_wait() { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(N) : \"memory\"); }",
-    "template<int N> MLP_D void hold(float (&d)[N]) {",
-    "#pragma unroll",
-    "    for (int i = 0; i < N; i++) asm volatile(\"\" : \"+f\"(d[i])::\"memory\");",
-    "}",
-    "#define MLP_P4 \"%0,%1,%2,%3\"",
+    "    float v;\n"
+    "    asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(v) : \"r\"(a) : \"memory\");\n"
+    "    return v;\n"
+    "}\n"
+    "MLP_D float2 lds_float2(u32 a) {\n"
+    "    float2 v;\n"
+    "    asm volatile(\"ld.shared.v2.f32 {%0,%1}, [%2];\" : \"=f\"(v.x), \"=f\"(v.y) : \"r\"(a) : \"memory\");\n"
+    "    return v;\n"
+    "}\n"
+    "MLP_D uint4 ldsm4(u32 a) {\n"
+    "    uint4 v;\n"
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
+    "    return v;\n"
+    "}\n"
+    "MLP_D uint4 ldsm4t(u32 a) {\n"
+    "    uint4 v;\n"
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
+    "    return v;\n"
+    "}\n"
+    "MLP_D uint2 ldsm2t(u32 a) {\n"
+    "    uint2 v;\n"
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"r\"(a) : \"memory\");\n"
+    "    return v;\n"
+    "}\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "#define MLP_STMATRIX 1\n"
+    "MLP_D void stsm4(u32 a, uint4 v) {\n"
+    "    asm volatile(\"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\");\n"
+    "}\n"
+    "#endif\n"
+    "MLP_D void copy_async(u32 to, const void *from, int bytes) { // fills 16 bytes, the last 16 - bytes with zeros\n"
+    "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" ::\"r\"(to), \"l\"(from), \"r\"(bytes) : \"memory\");\n"
+    "}\n"
+    "MLP_D void copy_commit() { asm volatile(\"cp.async.commit_group;\" ::: \"memory\"); }\n"
+    "MLP_D void copy_wait() { asm volatile(\"cp.async.wait_group 0;\" ::: \"memory\"); }\n"
+    "template<int THREADS> MLP_D void team_sync(int id) {\n"
+    "    if constexpr (THREADS == 32) __syncwarp();\n"
+    "    else asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(THREADS) : \"memory\");\n"
+    "}\n"
+    "template<bool BF> MLP_D u32 pack(float lo, float hi) {\n"
+    "    u32 d;\n"
+    "    if constexpr (BF) asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));\n"
+    "    else asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));\n"
+    "    return d;\n"
+    "}\n"
+    "template<bool BF> MLP_D u32 pack_relu(float lo, float hi) {\n"
+    "    u32 d;\n"
+    "    if constexpr (BF) asm(\"cvt.rn.relu.bf16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));\n"
+    "    else asm(\"cvt.rn.relu.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));\n"
+    "    return d;\n"
+    "}\n"
+    "\n"
+    "template<bool BF> MLP_D u32 above_zero(u32 h) {\n"
+    "    u32 d;\n"
+    "    if constexpr (BF) asm(\"prmt.b32 %0, %1, 0, 0xBB99;\" : \"=r\"(d) : \"r\"(h + 0x7fff7fffu));\n"
+    "    else asm(\"{ .reg .b32 z; mov.b32 z, 0; set.gt.u32.f16x2 %0, %1, z; }\" : \"=r\"(d) : \"r\"(h));\n"
+    "    return d;\n"
+    "}\n"
+    "template<bool BF> MLP_D float widen(unsigned short h) {\n"
+    "    if constexpr (BF) return __uint_as_float((u32)h << 16);\n"
+    "    else {\n"
+    "        float f;\n"
+    "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n"
+    "        return f;\n"
+    "    }\n"
+    "}\n"
+    "template<bool BF> MLP_D void mma(float (&d)[4], uint4 a, u32 b0, u32 b1) {\n"
+    "    if constexpr (BF)\n"
+    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"\n"
+    "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.x), \"r\"(a.y), \"r\"(a.z), \"r\"(a.w), \"r\"(b0), \"r\"(b1));\n"
+    "    else\n"
+    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"\n"
+    "            : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.x), \"r\"(a.y), \"r\"(a.z), \"r\"(a.w), \"r\"(b0), \"r\"(b1));\n"
+    "}\n"
+    "\n"
+    "#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n"
+    "#define MLP_WGMMA 1\n"
+    "MLP_D void proxy_fence() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
+    "MLP_D void wg_fence() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
+    "MLP_D void wg_commit() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
+    "template<int N> MLP_D void wg_wait() { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(N) : \"memory\"); }\n"
+    "template<int N> MLP_D void hold(float (&d)[N]) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < N; i++) asm volatile(\"\" : \"+f\"(d[i])::\"memory\");\n"
+    "}\n"
+    "#define MLP_P4 \"%0,%1,%2,%3\"\n"
     "#define MLP_P16 MLP_P4 \",%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15\"",
-    "#define MLP_P32 MLP_P16 \",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31\"",
-    "#define MLP_P64 MLP_P32 \",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63\"",
-    "#define MLP_O4(i) \"+f\"(d[i]), \"+f\"(d[i + 1]), \"+f\"(d[i + 2]), \"+f\"(d[i + 3])",
-    "#define MLP_O16(i) MLP_O4(i), MLP_O4(i + 4), MLP_O4(i + 8), MLP_O4(i + 12)",
-    "#define MLP_O32(i) MLP_O16(i), MLP_O16(i + 16)",
-    "#define MLP_O64(i) MLP_O32(i), MLP_O32(i + 32)",
-    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\",
-    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
-    "        \"}, {%\" #a0 \",%\" #a1 \",%\" #a2 \",%\" #a3 \"}, %\" #a4 \", p, 1, 1, %\" #a6 \";\\n}\" : MLP_O##R(0) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(s), \"n\"(TB))",
-    "#define MLP_SS(T, N, R, a0, a1, a2, a3, a4) \\",
-    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a2 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
-    "        \"}, %\" #a0 \", %\" #a1 \", p, 1, 1, %\" #a3 \", %\" #a4 \";\\n}\" : MLP_O##R(0) : \"l\"(a), \"l\"(b), \"r\"(s), \"n\"(TA), \"n\"(TB))",
-    "#define MLP_WG(N, R, a0, a1, a2, a3, a4, a5, a6) \\",
-    "    template<bool BF, int TB> MLP_D void wg_rs(float (&d)[R], const u32 (&a)[4], u64 b, int s) { \\",
-    "        if constexpr (BF) MLP_RS(\"bf16.bf16\", N, R, a0, a1, a2, a3, a4, a5, a6); \\",
-    "        else MLP_RS(\"f16.f16\", N, R, a0, a1, a2, a3, a4, a5, a6); \\",
-    "    } \\",
-    "    template<bool BF, int TA, int TB> MLP_D void wg_ss(float (&d)[R], u64 a, u64 b, int s) { \\",
-    "        if constexpr (BF) MLP_SS(\"bf16.bf16\", N, R, a0, a1, a2, a3, a4); \\",
-    "        else MLP_SS(\"f16.f16\", N, R, a0, a1, a2, a3, a4); \\",
-    "    }",
-    "MLP_WG(8, 4, 4, 5, 6, 7, 8, 9, 10)",
-    "MLP_WG(32, 16, 16, 17, 18, 19, 20, 21, 22)",
-    "MLP_WG(64, 32, 32, 33, 34, 35, 36, 37, 38)",
-    "MLP_WG(128, 64, 64, 65, 66, 67, 68, 69, 70)",
-    "#endif",
-    "#endif",
-    "",
-    "",
-    "struct Lane { // position of a thread in its warp, by the terms of matrix instructions",
-    "    int lane, gid, t4;",
-    "    MLP_D Lane() : lane(thread_x() % 32), gid(lane / 4), t4(lane % 4) {}",
-    "};",
-    "MLP_D void stage(u32 to, const void *from, int bytes, int threads) {",
-    "#pragma unroll 4",
-    "    for (int i = thread_x(); i < bytes / 16; i += threads) copy_async(to + i * 16, (const char *)from + i * 16, 16);",
-    "}",
-    "",
-    "template<class N> MLP_D uint4 load8(const void *x, int row, int rows, int chunk) {",
-    "    uint4 v = {0, 0, 0, 0};",
-    "    if (row >= rows || (N::I < N::W && chunk * 8 >= N::I)) return v;",
-    "    if constexpr (N::F32) {",
-    "        const float *f = (const float *)x + (size_t)row * N::I + chunk * 8;",
-    "        float e[8];",
-    "        if constexpr (N::I % 4 == 0) {",
-    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};",
-    "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);",
-    "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;",
-    "        } else",
-    "#pragma unroll",
-    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;",
-    "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};",
-    "    }",
-    "    if constexpr (N::I % 8 == 0) return ((const uint4 *)x)[(size_t)row * (N::I / 8) + chunk];",
-    "    const unsigned short *h = (const unsigned short *)x + (size_t)row * N::I + chunk * 8;",
-    "    u32 w[4] = {0, 0, 0, 0};",
-    "#pragma unroll",
-    "    for (int e = 0; e < 8; e++)",
-    "        if (chunk * 8 + e < N::I) w[e / 2] |= (u32)h[e] << (e % 2 * 16);",
-    "    v.x = w[0], v.y = w[1], v.z = w[2], v.w = w[3];",
-    "    return v;",
-    "}",
-    "template<class N> MLP_D float active(float v) {",
-    "    if constexpr (N::ACT == 2) return v > 0 ? v : 0.01f * v;",
-    "    else if constexpr (N::ACT == 3) return 1 / (1 + expf(-v));",
-    "    else if constexpr (N::ACT == 4) return tanhf(v);",
-    "    else return v;",
-    "}",
-    "template<class N> MLP_D float slope(float h) { // the derivative as a function of the activation's value",
-    "    if constexpr (N::ACT == 2) return h > 0 ? 1.f : 0.01f;",
+    "#define MLP_P32 MLP_P16 \",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31\"\n"
+    "#define MLP_P64 MLP_P32 \",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63\"\n"
+    "#define MLP_O4(i) \"+f\"(d[i]), \"+f\"(d[i + 1]), \"+f\"(d[i + 2]), \"+f\"(d[i + 3])\n"
+    "#define MLP_O16(i) MLP_O4(i), MLP_O4(i + 4), MLP_O4(i + 8), MLP_O4(i + 12)\n"
+    "#define MLP_O32(i) MLP_O16(i), MLP_O16(i + 16)\n"
+    "#define MLP_O64(i) MLP_O32(i), MLP_O32(i + 32)\n"
+    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\\n"
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
+    "        \"}, {%\" #a0 \",%\" #a1 \",%\" #a2 \",%\" #a3 \"}, %\" #a4 \", p, 1, 1, %\" #a6 \";\\n}\" : MLP_O##R(0) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(s), \"n\"(TB))\n"
+    "#define MLP_SS(T, N, R, a0, a1, a2, a3, a4) \\\n"
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a2 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
+    "        \"}, %\" #a0 \", %\" #a1 \", p, 1, 1, %\" #a3 \", %\" #a4 \";\\n}\" : MLP_O##R(0) : \"l\"(a), \"l\"(b), \"r\"(s), \"n\"(TA), \"n\"(TB))\n"
+    "#define MLP_WG(N, R, a0, a1, a2, a3, a4, a5, a6) \\\n"
+    "    template<bool BF, int TB> MLP_D void wg_rs(float (&d)[R], const u32 (&a)[4], u64 b, int s) { \\\n"
+    "        if constexpr (BF) MLP_RS(\"bf16.bf16\", N, R, a0, a1, a2, a3, a4, a5, a6); \\\n"
+    "        else MLP_RS(\"f16.f16\", N, R, a0, a1, a2, a3, a4, a5, a6); \\\n"
+    "    } \\\n"
+    "    template<bool BF, int TA, int TB> MLP_D void wg_ss(float (&d)[R], u64 a, u64 b, int s) { \\\n"
+    "        if constexpr (BF) MLP_SS(\"bf16.bf16\", N, R, a0, a1, a2, a3, a4); \\\n"
+    "        else MLP_SS(\"f16.f16\", N, R, a0, a1, a2, a3, a4); \\\n"
+    "    }\n"
+    "MLP_WG(8, 4, 4, 5, 6, 7, 8, 9, 10)\n"
+    "MLP_WG(32, 16, 16, 17, 18, 19, 20, 21, 22)\n"
+    "MLP_WG(64, 32, 32, 33, 34, 35, 36, 37, 38)\n"
+    "MLP_WG(128, 64, 64, 65, 66, 67, 68, 69, 70)\n"
+    "#endif\n"
+    "#endif\n"
+    "\n"
+    "\n"
+    "struct Lane { // position of a thread in its warp, by the terms of matrix instructions\n"
+    "    int lane, gid, t4;\n"
+    "    MLP_D Lane() : lane(thread_x() % 32), gid(lane / 4), t4(lane % 4) {}\n"
+    "};\n"
+    "MLP_D void stage(u32 to, const void *from, int bytes, int threads) {\n"
+    "#pragma unroll 4\n"
+    "    for (int i = thread_x(); i < bytes / 16; i += threads) copy_async(to + i * 16, (const char *)from + i * 16, 16);\n"
+    "}\n"
+    "\n"
+    "template<class N> MLP_D uint4 load8(const void *x, int row, int rows, int chunk) {\n"
+    "    uint4 v = {0, 0, 0, 0};\n"
+    "    if (row >= rows || (N::I < N::W && chunk * 8 >= N::I)) return v;\n"
+    "    if constexpr (N::F32) {\n"
+    "        const float *f = (const float *)x + (size_t)row * N::I + chunk * 8;\n"
+    "        float e[8];\n"
+    "        if constexpr (N::I % 4 == 0) {\n"
+    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};\n"
+    "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);\n"
+    "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;\n"
+    "        } else\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;\n"
+    "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};\n"
+    "    }\n"
+    "    if constexpr (N::I % 8 == 0) return ((const uint4 *)x)[(size_t)row * (N::I / 8) + chunk];\n"
+    "    const unsigned short *h = (const unsigned short *)x + (size_t)row * N::I + chunk * 8;\n"
+    "    u32 w[4] = {0, 0, 0, 0};\n"
+    "#pragma unroll\n"
+    "    for (int e = 0; e < 8; e++)\n"
+    "        if (chunk * 8 + e < N::I) w[e / 2] |= (u32)h[e] << (e % 2 * 16);\n"
+    "    v.x = w[0], v.y = w[1], v.z = w[2], v.w = w[3];\n"
+    "    return v;\n"
+    "}\n"
+    "template<class N> MLP_D float active(float v) {\n"
+    "    if constexpr (N::ACT == 2) return v > 0 ? v : 0.01f * v;\n"
+    "    else if constexpr (N::ACT == 3) return 1 / (1 + expf(-v));\n"
+    "    else if constexpr (N::ACT == 4) return tanhf(v);\n"
+    "    else return v;\n"
+    "}\n"
+    "template<class N> MLP_D float slope(float h) { // the derivative as a function of the activation's value\n"
+    "    if constexpr (N::ACT == 2) return h > 0 ? 1.f : 0.01f;\n"
     "    else if constexpr (N::ACT == 3) return h * (1 - h);",
-    "    else if constexpr (N::ACT == 4) return 1 - h * h;",
-    "    else return 1;",
-    "}",
-    "template<class N> MLP_D u32 activate(float lo, float hi) {",
-    "    if constexpr (N::ACT == 1) return pack_relu<N::BF>(lo, hi);",
-    "    else return pack<N::BF>(active<N>(lo), active<N>(hi));",
-    "}",
-    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // gradients multiplied by the activations' derivatives",
-    "    if constexpr (N::ACT == 0) return pack<N::BF>(lo, hi);",
-    "    else if constexpr (N::ACT == 1) return pack<N::BF>(lo, hi) & above_zero<N::BF>(h);",
-    "    else return pack<N::BF>(lo * slope<N>(widen<N::BF>((unsigned short)h)), hi * slope<N>(widen<N::BF>((unsigned short)(h >> 16))));",
-    "}",
-    "",
-    "template<class N> MLP_D void store2(void *y, int row, int rows, int c, float v0, float v1) {",
-    "    if (row >= rows) return;",
-    "    size_t at = (size_t)row * N::O + c;",
-    "    if constexpr (N::O == 8) {",
-    "        if constexpr (N::F32) *(float2 *)((float *)y + at) = float2{v0, v1};",
-    "        else *(u32 *)((unsigned short *)y + at) = pack<N::BF>(v0, v1);",
-    "    } else {",
-    "        u32 h = pack<N::BF>(v0, v1);",
-    "        if constexpr (N::F32) {",
-    "            if (c < N::O) ((float *)y)[at] = v0;",
-    "            if (c + 1 < N::O) ((float *)y)[at + 1] = v1;",
-    "        } else {",
-    "            if (c < N::O) ((unsigned short *)y)[at] = (unsigned short)h;",
-    "            if (c + 1 < N::O) ((unsigned short *)y)[at + 1] = (unsigned short)(h >> 16);",
-    "        }",
-    "    }",
-    "}",
-    "template<class N> MLP_D float2 load2(const void *t, int row, int rows, int c) {",
-    "    float2 v = {0, 0};",
-    "    if (row >= rows) return v;",
-    "    size_t at = (size_t)row * N::O + c;",
-    "    if constexpr (N::F32 && N::O == 8) return *(const float2 *)((const float *)t + at);",
-    "    if constexpr (N::F32) {",
-    "        if (c < N::O) v.x = ((const float *)t)[at];",
-    "        if (c + 1 < N::O) v.y = ((const float *)t)[at + 1];",
-    "        return v;",
-    "    }",
-    "    const unsigned short *h = (const unsigned short *)t + at;",
-    "    if constexpr (N::O == 8) {",
-    "        u32 w = *(const u32 *)h;",
-    "        v.x = widen<N::BF>((unsigned short)w), v.y = widen<N::BF>((unsigned short)(w >> 16));",
-    "    } else {",
-    "        if (c < N::O) v.x = widen<N::BF>(h[0]);",
-    "        if (c + 1 < N::O) v.y = widen<N::BF>(h[1]);",
-    "    }",
-    "    return v;",
-    "}",
-    "",
-    "",
-    "template<class N> MLP_D float lose(float y, float t, float up, float &sum) {",
-    "    if constexpr (N::LOSS == 4) return t * up;",
-    "    float e = y - t, g = 2 * e, v = e * e;",
-    "    if constexpr (N::LOSS == 1) v = fabsf(e), g = e > 0 ? 1.f : e < 0 ? -1.f : 0.f;",
-    "    if constexpr (N::LOSS == 2) {",
-    "        float d = 1 / (y * y + 0.01f);",
-    "        v *= d, g *= d;",
-    "    }",
-    "    if constexpr (N::LOSS == 3) {",
-    "        float a = fabsf(e);",
-    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;",
-    "        g = a <= 1 ? e : e > 0 ? 1.f : -1.f;",
-    "    }",
-    "    sum += v;",
-    "    return g * up;",
-    "}",
-    "",
-    "template<class N> MLP_D void lose2(float &o0, float &o1, float2 t, int row, int rows, int c, float up, float &sum) {",
-    "    if (row >= rows) {",
-    "        o0 = o1 = 0;",
-    "        return;",
-    "    }",
-    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;",
-    "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;",
-    "}",
-    "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {",
-    "    if (row >= rows) return;",
-    "    float *p = dx + (size_t)row * N::I + c;",
-    "    if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};",
-    "    else {",
-    "        if (c < N::I) p[0] = v0;",
-    "        if (c + 1 < N::I) p[1] = v1;",
-    "    }",
-    "}",
-    "",
-    "",
-    "template<class N, int WARPS> MLP_D void sum_tail(u32 s, float b0, float b1, float loss, float *row) {",
-    "    Lane l;",
-    "#pragma unroll",
-    "    for (int m = 16; m >= 4; m /= 2) b0 += lane_xor(b0, m), b1 += lane_xor(b1, m);",
-    "#pragma unroll",
-    "    for (int m = 16; m; m /= 2) loss += lane_xor(loss, m);",
-    "    u32 at = s + thread_x() / 32 * 36;",
-    "    if (l.gid == 0) {",
-    "        sts4(at + l.t4 * 8, __float_as_uint(b0));",
-    "        sts4(at + l.t4 * 8 + 4, __float_as_uint(b1));",
-    "        if (l.t4 == 0) sts4(at + 32, __float_as_uint(loss));",
-    "    }",
-    "    block_sync();",
-    "    if (thread_x() < 9) {",
+    "    else if constexpr (N::ACT == 4) return 1 - h * h;\n"
+    "    else return 1;\n"
+    "}\n"
+    "template<class N> MLP_D u32 activate(float lo, float hi) {\n"
+    "    if constexpr (N::ACT == 1) return pack_relu<N::BF>(lo, hi);\n"
+    "    else return pack<N::BF>(active<N>(lo), active<N>(hi));\n"
+    "}\n"
+    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // gradients multiplied by the activations' derivatives\n"
+    "    if constexpr (N::ACT == 0) return pack<N::BF>(lo, hi);\n"
+    "    else if constexpr (N::ACT == 1) return pack<N::BF>(lo, hi) & above_zero<N::BF>(h);\n"
+    "    else return pack<N::BF>(lo * slope<N>(widen<N::BF>((unsigned short)h)), hi * slope<N>(widen<N::BF>((unsigned short)(h >> 16))));\n"
+    "}\n"
+    "\n"
+    "template<class N> MLP_D void store2(void *y, int row, int rows, int c, float v0, float v1) {\n"
+    "    if (row >= rows) return;\n"
+    "    size_t at = (size_t)row * N::O + c;\n"
+    "    if constexpr (N::O == 8) {\n"
+    "        if constexpr (N::F32) *(float2 *)((float *)y + at) = float2{v0, v1};\n"
+    "        else *(u32 *)((unsigned short *)y + at) = pack<N::BF>(v0, v1);\n"
+    "    } else {\n"
+    "        u32 h = pack<N::BF>(v0, v1);\n"
+    "        if constexpr (N::F32) {\n"
+    "            if (c < N::O) ((float *)y)[at] = v0;\n"
+    "            if (c + 1 < N::O) ((float *)y)[at + 1] = v1;\n"
+    "        } else {\n"
+    "            if (c < N::O) ((unsigned short *)y)[at] = (unsigned short)h;\n"
+    "            if (c + 1 < N::O) ((unsigned short *)y)[at + 1] = (unsigned short)(h >> 16);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "template<class N> MLP_D float2 load2(const void *t, int row, int rows, int c) {\n"
+    "    float2 v = {0, 0};\n"
+    "    if (row >= rows) return v;\n"
+    "    size_t at = (size_t)row * N::O + c;\n"
+    "    if constexpr (N::F32 && N::O == 8) return *(const float2 *)((const float *)t + at);\n"
+    "    if constexpr (N::F32) {\n"
+    "        if (c < N::O) v.x = ((const float *)t)[at];\n"
+    "        if (c + 1 < N::O) v.y = ((const float *)t)[at + 1];\n"
+    "        return v;\n"
+    "    }\n"
+    "    const unsigned short *h = (const unsigned short *)t + at;\n"
+    "    if constexpr (N::O == 8) {\n"
+    "        u32 w = *(const u32 *)h;\n"
+    "        v.x = widen<N::BF>((unsigned short)w), v.y = widen<N::BF>((unsigned short)(w >> 16));\n"
+    "    } else {\n"
+    "        if (c < N::O) v.x = widen<N::BF>(h[0]);\n"
+    "        if (c + 1 < N::O) v.y = widen<N::BF>(h[1]);\n"
+    "    }\n"
+    "    return v;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<class N> MLP_D float lose(float y, float t, float up, float &sum) {\n"
+    "    if constexpr (N::LOSS == 4) return t * up;\n"
+    "    float e = y - t, g = 2 * e, v = e * e;\n"
+    "    if constexpr (N::LOSS == 1) v = fabsf(e), g = e > 0 ? 1.f : e < 0 ? -1.f : 0.f;\n"
+    "    if constexpr (N::LOSS == 2) {\n"
+    "        float d = 1 / (y * y + 0.01f);\n"
+    "        v *= d, g *= d;\n"
+    "    }\n"
+    "    if constexpr (N::LOSS == 3) {\n"
+    "        float a = fabsf(e);\n"
+    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;\n"
+    "        g = a <= 1 ? e : e > 0 ? 1.f : -1.f;\n"
+    "    }\n"
+    "    sum += v;\n"
+    "    return g * up;\n"
+    "}\n"
+    "\n"
+    "template<class N> MLP_D void lose2(float &o0, float &o1, float2 t, int row, int rows, int c, float up, float &sum) {\n"
+    "    if (row >= rows) {\n"
+    "        o0 = o1 = 0;\n"
+    "        return;\n"
+    "    }\n"
+    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;\n"
+    "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;\n"
+    "}\n"
+    "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {\n"
+    "    if (row >= rows) return;\n"
+    "    float *p = dx + (size_t)row * N::I + c;\n"
+    "    if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};\n"
+    "    else {\n"
+    "        if (c < N::I) p[0] = v0;\n"
+    "        if (c + 1 < N::I) p[1] = v1;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<class N, int WARPS> MLP_D void sum_tail(u32 s, float b0, float b1, float loss, float *row) {\n"
+    "    Lane l;\n"
+    "#pragma unroll\n"
+    "    for (int m = 16; m >= 4; m /= 2) b0 += lane_xor(b0, m), b1 += lane_xor(b1, m);\n"
+    "#pragma unroll\n"
+    "    for (int m = 16; m; m /= 2) loss += lane_xor(loss, m);\n"
+    "    u32 at = s + thread_x() / 32 * 36;\n"
+    "    if (l.gid == 0) {\n"
+    "        sts4(at + l.t4 * 8, __float_as_uint(b0));\n"
+    "        sts4(at + l.t4 * 8 + 4, __float_as_uint(b1));\n"
+    "        if (l.t4 == 0) sts4(at + 32, __float_as_uint(loss));\n"
+    "    }\n"
+    "    block_sync();\n"
+    "    if (thread_x() < 9) {\n"
     "        float v = 0;",
-    "        for (int i = 0; i < WARPS; i++) v += lds_float(s + i * 36 + thread_x() * 4);",
-    "        if (thread_x() == 8) row[N::PLOSS] = v;",
-    "        else if (N::BIAS) row[N::PBIAS + N::D * N::W + thread_x()] = v;",
-    "    }",
-    "}",
-    "",
-    "",
-    "#ifdef MLP_WGMMA",
-    "MLP_D u64 descriptor(u32 address, u32 leading, u32 stride, u32 swizzle) {",
-    "    return (u64)((address & 0x3FFFF) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | (u64)swizzle << 62;",
-    "}",
-    "template<class N> MLP_D void set_bias(float (&acc)[N::W / 2], u32 bias, int t4) {",
-    "#pragma unroll",
-    "    for (int i = 0; i < N::W / 2; i += 4) {",
-    "        float2 b = lds_float2(bias + (i * 2 + t4 * 2) * 4);",
-    "        acc[i] = acc[i + 2] = b.x, acc[i + 1] = acc[i + 3] = b.y;",
-    "    }",
-    "}",
-    "template<class N, int WGS> MLP_D void wg_forward(const void *image, const void *x, void *y, int rows) {",
-    "    constexpr int W = N::W, D = N::D, KS = N::KS;",
-    "    Lane l;",
-    "    const int wg = uniform(thread_x() / 128), warp = thread_x() % 128 / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;",
-    "    const u32 s = shared_base();",
-    "    stage(s, image, N::LAYER, WGS * 128);",
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WGS * 128);",
-    "    copy_commit();",
-    "    const u64 d0 = descriptor(s, 16, 8 * N::SWB, N::SWB == 128 ? 1 : 2);",
-    "    int tile = block_x() * WGS + wg;",
-    "    uint4 p[KS];",
-    "    auto load = [&](int t) {",
-    "        if (t >= tiles) return;",
-    "        const int row = t * 64 + warp * 16 + l.gid;",
-    "#pragma unroll",
-    "        for (int c = 0; c < KS / 2; c++) p[2 * c] = load8<N>(x, row, rows, c * 4 + l.t4), p[2 * c + 1] = load8<N>(x, row + 8, rows, c * 4 + l.t4);",
-    "    };",
-    "    load(tile);",
-    "    copy_wait();",
-    "    proxy_fence();",
-    "    block_sync();",
-    "    for (; tile < tiles; tile += stride) {",
-    "        u32 a[KS][4];",
-    "#pragma unroll",
-    "        for (int c = 0; c < KS / 2; c++) {",
-    "            uint4 u = p[2 * c], v = p[2 * c + 1];",
-    "            a[2 * c][0] = u.x, a[2 * c][1] = v.x, a[2 * c][2] = u.y, a[2 * c][3] = v.y;",
-    "            a[2 * c + 1][0] = u.z, a[2 * c + 1][1] = v.z, a[2 * c + 1][2] = u.w, a[2 * c + 1][3] = v.w;",
-    "        }",
-    "        load(tile + stride);",
-    "        float acc[W / 2];",
-    "#pragma unroll",
-    "        for (int layer = 0; layer < D; layer++) {",
-    "            if constexpr (N::BIAS) set_bias<N>(acc, s + D * N::LAYER + N::LAST + layer * W * 4, l.t4);",
-    "            wg_fence();",
-    "#pragma unroll",
-    "            for (int k = 0; k < KS; k++)",
-    "                wg_rs<N::BF, 0>(acc, a[k], d0 + layer * N::LAYER / 16 + k * 16 / N::SWE * (W * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);",
-    "            wg_commit(), wg_wait<0>(), hold(acc);",
-    "#pragma unroll",
-    "            for (int k = 0; k < KS; k++)",
-    "#pragma unroll",
-    "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);",
-    "        }",
-    "        float o[4];",
-    "        if constexpr (N::BIAS) {",
-    "            float2 b = lds_float2(s + D * N::LAYER + N::LAST + (D * W + l.t4 * 2) * 4);",
-    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;",
-    "        }",
-    "        wg_fence();",
-    "#pragma unroll",
-    "        for (int k = 0; k < KS; k++)",
-    "            wg_rs<N::BF, 0>(o, a[k], d0 + D * N::LAYER / 16 + k * 16 / N::SWE * (16 * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);",
-    "        wg_commit(), wg_wait<0>(), hold(o);",
-    "        const int row = tile * 64 + warp * 16 + l.gid;",
-    "        store2<N>(y, row, rows, l.t4 * 2, o[0], o[1]);",
-    "        store2<N>(y, row + 8, rows, l.t4 * 2, o[2], o[3]);",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "template<class N, int WGS> MLP_D void wg_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
-    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + 1024, WEIGHTS = N::STAGED;",
-    "    constexpr int WEIGHTS_ROOM = (WEIGHTS + 1023) / 1024 * 1024;",
-    "    static_assert(N::W == 64, \"\");",
-    "    Lane l;",
-    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;",
+    "        for (int i = 0; i < WARPS; i++) v += lds_float(s + i * 36 + thread_x() * 4);\n"
+    "        if (thread_x() == 8) row[N::PLOSS] = v;\n"
+    "        else if (N::BIAS) row[N::PBIAS + N::D * N::W + thread_x()] = v;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "#ifdef MLP_WGMMA\n"
+    "MLP_D u64 descriptor(u32 address, u32 leading, u32 stride, u32 swizzle) {\n"
+    "    return (u64)((address & 0x3FFFF) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | (u64)swizzle << 62;\n"
+    "}\n"
+    "template<class N> MLP_D void set_bias(float (&acc)[N::W / 2], u32 bias, int t4) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < N::W / 2; i += 4) {\n"
+    "        float2 b = lds_float2(bias + (i * 2 + t4 * 2) * 4);\n"
+    "        acc[i] = acc[i + 2] = b.x, acc[i + 1] = acc[i + 3] = b.y;\n"
+    "    }\n"
+    "}\n"
+    "template<class N, int WGS> MLP_D void wg_forward(const void *image, const void *x, void *y, int rows) {\n"
+    "    constexpr int W = N::W, D = N::D, KS = N::KS;\n"
+    "    Lane l;\n"
+    "    const int wg = uniform(thread_x() / 128), warp = thread_x() % 128 / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;\n"
+    "    const u32 s = shared_base();\n"
+    "    stage(s, image, N::LAYER, WGS * 128);\n"
+    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WGS * 128);\n"
+    "    copy_commit();\n"
+    "    const u64 d0 = descriptor(s, 16, 8 * N::SWB, N::SWB == 128 ? 1 : 2);\n"
+    "    int tile = block_x() * WGS + wg;\n"
+    "    uint4 p[KS];\n"
+    "    auto load = [&](int t) {\n"
+    "        if (t >= tiles) return;\n"
+    "        const int row = t * 64 + warp * 16 + l.gid;\n"
+    "#pragma unroll\n"
+    "        for (int c = 0; c < KS / 2; c++) p[2 * c] = load8<N>(x, row, rows, c * 4 + l.t4), p[2 * c + 1] = load8<N>(x, row + 8, rows, c * 4 + l.t4);\n"
+    "    };\n"
+    "    load(tile);\n"
+    "    copy_wait();\n"
+    "    proxy_fence();\n"
+    "    block_sync();\n"
+    "    for (; tile < tiles; tile += stride) {\n"
+    "        u32 a[KS][4];\n"
+    "#pragma unroll\n"
+    "        for (int c = 0; c < KS / 2; c++) {\n"
+    "            uint4 u = p[2 * c], v = p[2 * c + 1];\n"
+    "            a[2 * c][0] = u.x, a[2 * c][1] = v.x, a[2 * c][2] = u.y, a[2 * c][3] = v.y;\n"
+    "            a[2 * c + 1][0] = u.z, a[2 * c + 1][1] = v.z, a[2 * c + 1][2] = u.w, a[2 * c + 1][3] = v.w;\n"
+    "        }\n"
+    "        load(tile + stride);\n"
+    "        float acc[W / 2];\n"
+    "#pragma unroll\n"
+    "        for (int layer = 0; layer < D; layer++) {\n"
+    "            if constexpr (N::BIAS) set_bias<N>(acc, s + D * N::LAYER + N::LAST + layer * W * 4, l.t4);\n"
+    "            wg_fence();\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < KS; k++)\n"
+    "                wg_rs<N::BF, 0>(acc, a[k], d0 + layer * N::LAYER / 16 + k * 16 / N::SWE * (W * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);\n"
+    "            wg_commit(), wg_wait<0>(), hold(acc);\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < KS; k++)\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
+    "        }\n"
+    "        float o[4];\n"
+    "        if constexpr (N::BIAS) {\n"
+    "            float2 b = lds_float2(s + D * N::LAYER + N::LAST + (D * W + l.t4 * 2) * 4);\n"
+    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
+    "        }\n"
+    "        wg_fence();\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < KS; k++)\n"
+    "            wg_rs<N::BF, 0>(o, a[k], d0 + D * N::LAYER / 16 + k * 16 / N::SWE * (16 * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);\n"
+    "        wg_commit(), wg_wait<0>(), hold(o);\n"
+    "        const int row = tile * 64 + warp * 16 + l.gid;\n"
+    "        store2<N>(y, row, rows, l.t4 * 2, o[0], o[1]);\n"
+    "        store2<N>(y, row + 8, rows, l.t4 * 2, o[2], o[3]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "template<class N, int WGS> MLP_D void wg_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + 1024, WEIGHTS = N::STAGED;\n"
+    "    constexpr int WEIGHTS_ROOM = (WEIGHTS + 1023) / 1024 * 1024;\n"
+    "    static_assert(N::W == 64, \"\");\n"
+    "    Lane l;\n"
+    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;\n"
     "    const u32 sw = shared_base(), sb = sw + WEIGHTS_ROOM + wg * GROUP, ones = sw + WEIGHTS_ROOM + WGS * GROUP;",
-    "    const u32 sX = sb, sH = sb + BUFFER, sG = sb + (D + 2) * BUFFER, sGo = sb + (D + 3) * BUFFER; // H of layer i (from 1): sH + i * BUFFER",
-    "    const u32 biases = sw + D * N::LAYER + N::LAST;",
-    "    stage(sw, (const char *)image + N::LAYER, WEIGHTS, WGS * 128);",
-    "    copy_commit();",
-    "    if (N::BIAS)",
-    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);",
-    "    const u64 dK = descriptor(0, 16, 1024, 1);             // 128-byte swizzle, along k and along rows alike",
-    "    const u64 dI = descriptor(0, 128, 128, 0);             // no swizzle",
-    "    const u64 dW = dK + (sw >> 4), dG = dK + (sG >> 4), dGo = dI + (sGo >> 4), dOnes = dI + (ones >> 4);",
-    "    const u32 mrow = (warp * 16 + (l.lane & 15)) * 128, mx = ((l.lane >> 4) ^ (l.lane & 7)) << 4; // for ldmatrix and stmatrix",
-    "    float w[D][32], wo[4], wb[D][4], b0 = 0, b1 = 0, loss = 0;",
-    "#pragma unroll",
-    "    for (int j = 0; j < D; j++) {",
-    "#pragma unroll",
-    "        for (int i = 0; i < 32; i++) w[j][i] = 0;",
-    "#pragma unroll",
-    "        for (int i = 0; i < 4; i++) wb[j][i] = 0;",
-    "    }",
-    "#pragma unroll",
-    "    for (int i = 0; i < 4; i++) wo[i] = 0;",
-    "    auto fetch = [&](int tile, u32 to) {",
-    "#pragma unroll",
-    "        for (int i = 0; i < 4; i++) {",
-    "            const int c = wt + i * 128, r = c / 8, row = tile * 64 + r;",
-    "            const u32 at = to + r * 128 + (((c & 7) ^ (r & 7)) << 4);",
-    "            if constexpr (N::I % 8 == 0 && !N::F32) {",
-    "                const bool some = row < rows && (N::I == 64 || (c & 7) * 8 < N::I);",
-    "                copy_async(at, some ? (const char *)x + ((size_t)row * N::I + (c & 7) * 8) * 2 : (const char *)x, some ? 16 : 0);",
-    "            } else sts16(at, load8<N>(x, row, rows, c & 7));",
-    "        }",
-    "        copy_commit();",
-    "    };",
-    "    int tile = block_x() * WGS + wg, buffer = 0;",
-    "    if (tile < tiles) fetch(tile, sX);",
-    "    copy_wait();",
-    "    proxy_fence();",
-    "    block_sync();",
-    "    for (; tile < tiles; tile += stride, buffer ^= 1) {",
-    "        const u32 cX = sX + buffer * BUFFER;",
-    "        const u64 dX = dK + (cX >> 4);",
-    "        const int row = tile * 64 + warp * 16 + l.gid;",
-    "        copy_wait();",
-    "        proxy_fence(), team_sync<128>(1 + wg);",
-    "        if (tile + stride < tiles) fetch(tile + stride, sX + (buffer ^ 1) * BUFFER);",
-    "        u32 a[4][4];",
-    "#pragma unroll",
-    "        for (int layer = 0; layer < D; layer++) {",
-    "            float acc[32]; // an array for each layer: ptxas 13.0 merges the registers of layers that share an array",
-    "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 256, l.t4);",
-    "            wg_fence();",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++) {",
-    "                if (layer == 0) wg_ss<N::BF, 0, 0>(acc, dX + 2 * k, dW + 2 * k, N::BIAS || k > 0);",
-    "                else wg_rs<N::BF, 0>(acc, a[k], dW + layer * 512 + 2 * k, N::BIAS || k > 0);",
-    "            }",
-    "            wg_commit(), wg_wait<0>(), hold(acc);",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++) {",
-    "#pragma unroll",
-    "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);",
-    "                stsm4(sH + (layer + 1) * BUFFER + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});",
-    "            }",
-    "        }",
-    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);",
-    "        float o[4];",
-    "        if constexpr (N::BIAS) {",
-    "            float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);",
-    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;",
-    "        }",
-    "        wg_fence();",
-    "#pragma unroll",
-    "        for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);",
-    "        wg_commit(), wg_wait<0>(), hold(o);",
-    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);",
-    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);",
-    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];",
-    "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};",
+    "    const u32 sX = sb, sH = sb + BUFFER, sG = sb + (D + 2) * BUFFER, sGo = sb + (D + 3) * BUFFER; // H of layer i (from 1): sH + i * BUFFER\n"
+    "    const u32 biases = sw + D * N::LAYER + N::LAST;\n"
+    "    stage(sw, (const char *)image + N::LAYER, WEIGHTS, WGS * 128);\n"
+    "    copy_commit();\n"
+    "    if (N::BIAS)\n"
+    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
+    "    const u64 dK = descriptor(0, 16, 1024, 1);             // 128-byte swizzle, along k and along rows alike\n"
+    "    const u64 dI = descriptor(0, 128, 128, 0);             // no swizzle\n"
+    "    const u64 dW = dK + (sw >> 4), dG = dK + (sG >> 4), dGo = dI + (sGo >> 4), dOnes = dI + (ones >> 4);\n"
+    "    const u32 mrow = (warp * 16 + (l.lane & 15)) * 128, mx = ((l.lane >> 4) ^ (l.lane & 7)) << 4; // for ldmatrix and stmatrix\n"
+    "    float w[D][32], wo[4], wb[D][4], b0 = 0, b1 = 0, loss = 0;\n"
+    "#pragma unroll\n"
+    "    for (int j = 0; j < D; j++) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 32; i++) w[j][i] = 0;\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i++) wb[j][i] = 0;\n"
+    "    }\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 4; i++) wo[i] = 0;\n"
+    "    auto fetch = [&](int tile, u32 to) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i++) {\n"
+    "            const int c = wt + i * 128, r = c / 8, row = tile * 64 + r;\n"
+    "            const u32 at = to + r * 128 + (((c & 7) ^ (r & 7)) << 4);\n"
+    "            if constexpr (N::I % 8 == 0 && !N::F32) {\n"
+    "                const bool some = row < rows && (N::I == 64 || (c & 7) * 8 < N::I);\n"
+    "                copy_async(at, some ? (const char *)x + ((size_t)row * N::I + (c & 7) * 8) * 2 : (const char *)x, some ? 16 : 0);\n"
+    "            } else sts16(at, load8<N>(x, row, rows, c & 7));\n"
+    "        }\n"
+    "        copy_commit();\n"
+    "    };\n"
+    "    int tile = block_x() * WGS + wg, buffer = 0;\n"
+    "    if (tile < tiles) fetch(tile, sX);\n"
+    "    copy_wait();\n"
+    "    proxy_fence();\n"
+    "    block_sync();\n"
+    "    for (; tile < tiles; tile += stride, buffer ^= 1) {\n"
+    "        const u32 cX = sX + buffer * BUFFER;\n"
+    "        const u64 dX = dK + (cX >> 4);\n"
+    "        const int row = tile * 64 + warp * 16 + l.gid;\n"
+    "        copy_wait();\n"
+    "        proxy_fence(), team_sync<128>(1 + wg);\n"
+    "        if (tile + stride < tiles) fetch(tile + stride, sX + (buffer ^ 1) * BUFFER);\n"
+    "        u32 a[4][4];\n"
+    "#pragma unroll\n"
+    "        for (int layer = 0; layer < D; layer++) {\n"
+    "            float acc[32]; // an array for each layer: ptxas 13.0 merges the registers of layers that share an array\n"
+    "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 256, l.t4);\n"
+    "            wg_fence();\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++) {\n"
+    "                if (layer == 0) wg_ss<N::BF, 0, 0>(acc, dX + 2 * k, dW + 2 * k, N::BIAS || k > 0);\n"
+    "                else wg_rs<N::BF, 0>(acc, a[k], dW + layer * 512 + 2 * k, N::BIAS || k > 0);\n"
+    "            }\n"
+    "            wg_commit(), wg_wait<0>(), hold(acc);\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++) {\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
+    "                stsm4(sH + (layer + 1) * BUFFER + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});\n"
+    "            }\n"
+    "        }\n"
+    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
+    "        float o[4];\n"
+    "        if constexpr (N::BIAS) {\n"
+    "            float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);\n"
+    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
+    "        }\n"
+    "        wg_fence();\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);\n"
+    "        wg_commit(), wg_wait<0>(), hold(o);\n"
+    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);\n"
+    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
+    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
+    "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};\n"
     "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);",
-    "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);",
-    "        proxy_fence(), team_sync<128>(1 + wg);",
-    "        float back[32];",
-    "        wg_fence();",
-    "        wg_rs<N::BF, 1>(back, g, dW + D * 512, 0);",
-    "        wg_commit();",
-    "#pragma unroll",
-    "        for (int k = 0; k < 4; k++) wg_ss<N::BF, 1, 1>(wo, dK + ((sH + D * BUFFER) >> 4) + 128 * k, dGo + 16 * k, 1);",
-    "        wg_commit(), wg_wait<1>(), hold(back);",
-    "",
-    "        auto mask_store = [&](u32 h, u32 to) {",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++) {",
-    "                uint4 m = ldsm4(h + mrow + (mx ^ (k << 5)));",
-    "                const u32 q[4] = {m.x, m.y, m.z, m.w};",
-    "#pragma unroll",
-    "                for (int i = 0; i < 4; i++) a[k][i] = masked<N>(back[8 * k + 2 * i], back[8 * k + 2 * i + 1], q[i]);",
-    "                stsm4(to + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});",
-    "            }",
-    "        };",
-    "        mask_store(sH + D * BUFFER, sG);",
-    "        wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);",
-    "#pragma unroll",
-    "        for (int layer = D - 1; layer >= 0; layer--) {",
-    "            const bool odd = (D - 1 - layer) % 2;",
-    "            const u64 from = odd ? dK + ((sH + D * BUFFER) >> 4) : dG;",
-    "            wg_fence();",
-    "            if (layer > 0 || N::DX) {",
-    "#pragma unroll",
-    "                for (int k = 0; k < 4; k++) wg_rs<N::BF, 1>(back, a[k], dW + layer * 512 + 128 * k, k > 0);",
-    "                wg_commit();",
-    "            }",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++) {",
-    "                wg_ss<N::BF, 1, 1>(w[layer], from + 128 * k, layer ? dK + ((sH + layer * BUFFER) >> 4) + 128 * k : dX + 128 * k, 1);",
-    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb[layer], from + 128 * k, dOnes + 16 * k, 1);",
-    "            }",
-    "            wg_commit();",
-    "            if (layer > 0) {",
-    "                wg_wait<1>(), hold(back);",
-    "                mask_store(sH + layer * BUFFER, odd ? sG : sH + D * BUFFER);",
-    "                wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);",
-    "            } else if (N::DX) {",
-    "                wg_wait<1>(), hold(back);",
-    "#pragma unroll",
-    "                for (int i = 0; i < 32; i += 4) {",
-    "                    store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, back[i] * dx_scale, back[i + 1] * dx_scale);",
-    "                    store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, back[i + 2] * dx_scale, back[i + 3] * dx_scale);",
-    "                }",
-    "            }",
-    "        }",
-    "        wg_wait<0>();",
+    "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);\n"
+    "        proxy_fence(), team_sync<128>(1 + wg);\n"
+    "        float back[32];\n"
+    "        wg_fence();\n"
+    "        wg_rs<N::BF, 1>(back, g, dW + D * 512, 0);\n"
+    "        wg_commit();\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 4; k++) wg_ss<N::BF, 1, 1>(wo, dK + ((sH + D * BUFFER) >> 4) + 128 * k, dGo + 16 * k, 1);\n"
+    "        wg_commit(), wg_wait<1>(), hold(back);\n"
+    "\n"
+    "        auto mask_store = [&](u32 h, u32 to) {\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++) {\n"
+    "                uint4 m = ldsm4(h + mrow + (mx ^ (k << 5)));\n"
+    "                const u32 q[4] = {m.x, m.y, m.z, m.w};\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 4; i++) a[k][i] = masked<N>(back[8 * k + 2 * i], back[8 * k + 2 * i + 1], q[i]);\n"
+    "                stsm4(to + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});\n"
+    "            }\n"
+    "        };\n"
+    "        mask_store(sH + D * BUFFER, sG);\n"
+    "        wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);\n"
+    "#pragma unroll\n"
+    "        for (int layer = D - 1; layer >= 0; layer--) {\n"
+    "            const bool odd = (D - 1 - layer) % 2;\n"
+    "            const u64 from = odd ? dK + ((sH + D * BUFFER) >> 4) : dG;\n"
+    "            wg_fence();\n"
+    "            if (layer > 0 || N::DX) {\n"
+    "#pragma unroll\n"
+    "                for (int k = 0; k < 4; k++) wg_rs<N::BF, 1>(back, a[k], dW + layer * 512 + 128 * k, k > 0);\n"
+    "                wg_commit();\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++) {\n"
+    "                wg_ss<N::BF, 1, 1>(w[layer], from + 128 * k, layer ? dK + ((sH + layer * BUFFER) >> 4) + 128 * k : dX + 128 * k, 1);\n"
+    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb[layer], from + 128 * k, dOnes + 16 * k, 1);\n"
+    "            }\n"
+    "            wg_commit();\n"
+    "            if (layer > 0) {\n"
+    "                wg_wait<1>(), hold(back);\n"
+    "                mask_store(sH + layer * BUFFER, odd ? sG : sH + D * BUFFER);\n"
+    "                wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);\n"
+    "            } else if (N::DX) {\n"
+    "                wg_wait<1>(), hold(back);\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 32; i += 4) {\n"
+    "                    store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, back[i] * dx_scale, back[i + 1] * dx_scale);\n"
+    "                    store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, back[i + 2] * dx_scale, back[i + 3] * dx_scale);\n"
+    "                }\n"
+    "            }\n"
+    "        }\n"
+    "        wg_wait<0>();\n"
+    "    }\n"
+    "#pragma unroll\n"
+    "    for (int j = 0; j < D; j++) {\n"
+    "        hold(w[j]);\n"
+    "        if (N::BIAS) hold(wb[j]);\n"
+    "    }\n"
+    "    hold(wo);\n"
+    "\n"
+    "    block_sync();\n"
+    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // in the registers' own order, which has no bank conflicts\n"
+    "#pragma unroll\n"
+    "    for (int g = 1; g < WGS; g++) {\n"
+    "        if (wg == g) {\n"
+    "#pragma unroll\n"
+    "            for (int j = 0; j < D; j++) {\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 8; i++)\n"
+    "                    sts16(r + (j * 9 + i) * 2048, uint4{__float_as_uint(w[j][4 * i]), __float_as_uint(w[j][4 * i + 1]), __float_as_uint(w[j][4 * i + 2]), __float_as_uint(w[j][4 * i + 3])});\n"
+    "                if (N::BIAS) sts16(r + (j * 9 + 8) * 2048, uint4{__float_as_uint(wb[j][0]), __float_as_uint(wb[j][1]), __float_as_uint(wb[j][2]), __float_as_uint(wb[j][3])});\n"
+    "            }\n"
+    "            sts16(r + D * 9 * 2048, uint4{__float_as_uint(wo[0]), __float_as_uint(wo[1]), __float_as_uint(wo[2]), __float_as_uint(wo[3])});\n"
+    "        }\n"
+    "        block_sync();\n"
+    "        if (wg == 0) {\n"
+    "            auto add = [&](float *d, u32 at) {\n"
+    "                uint4 v = lds16(at);\n"
+    "                d[0] += __uint_as_float(v.x), d[1] += __uint_as_float(v.y), d[2] += __uint_as_float(v.z), d[3] += __uint_as_float(v.w);\n"
+    "            };\n"
+    "#pragma unroll\n"
+    "            for (int j = 0; j < D; j++) {\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 8; i++) add(&w[j][4 * i], r + (j * 9 + i) * 2048);\n"
+    "                if (N::BIAS) add(wb[j], r + (j * 9 + 8) * 2048);\n"
+    "            }\n"
+    "            add(wo, r + D * 9 * 2048);\n"
+    "        }\n"
+    "        block_sync();\n"
     "    }",
-    "#pragma unroll",
-    "    for (int j = 0; j < D; j++) {",
-    "        hold(w[j]);",
-    "        if (N::BIAS) hold(wb[j]);",
-    "    }",
-    "    hold(wo);",
-    "",
-    "    block_sync();",
-    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // in the registers' own order, which has no bank conflicts",
-    "#pragma unroll",
-    "    for (int g = 1; g < WGS; g++) {",
-    "        if (wg == g) {",
-    "#pragma unroll",
-    "            for (int j = 0; j < D; j++) {",
-    "#pragma unroll",
-    "                for (int i = 0; i < 8; i++)",
-    "                    sts16(r + (j * 9 + i) * 2048, uint4{__float_as_uint(w[j][4 * i]), __float_as_uint(w[j][4 * i + 1]), __float_as_uint(w[j][4 * i + 2]), __float_as_uint(w[j][4 * i + 3])});",
-    "                if (N::BIAS) sts16(r + (j * 9 + 8) * 2048, uint4{__float_as_uint(wb[j][0]), __float_as_uint(wb[j][1]), __float_as_uint(wb[j][2]), __float_as_uint(wb[j][3])});",
-    "            }",
-    "            sts16(r + D * 9 * 2048, uint4{__float_as_uint(wo[0]), __float_as_uint(wo[1]), __float_as_uint(wo[2]), __float_as_uint(wo[3])});",
-    "        }",
-    "        block_sync();",
-    "        if (wg == 0) {",
-    "            auto add = [&](float *d, u32 at) {",
-    "                uint4 v = lds16(at);",
-    "                d[0] += __uint_as_float(v.x), d[1] += __uint_as_float(v.y), d[2] += __uint_as_float(v.z), d[3] += __uint_as_float(v.w);",
-    "            };",
-    "#pragma unroll",
-    "            for (int j = 0; j < D; j++) {",
-    "#pragma unroll",
-    "                for (int i = 0; i < 8; i++) add(&w[j][4 * i], r + (j * 9 + i) * 2048);",
-    "                if (N::BIAS) add(wb[j], r + (j * 9 + 8) * 2048);",
-    "            }",
-    "            add(wo, r + D * 9 * 2048);",
-    "        }",
-    "        block_sync();",
-    "    }",
-    "    float *out = part + (size_t)block_x() * N::PART;",
-    "    if (wg == 0) {",
-    "#pragma unroll",
-    "        for (int i = 0; i < 32; i += 2) {",
-    "            const int e = (warp * 16 + l.gid + (i & 2) * 4) * 64 + i / 4 * 8 + l.t4 * 2;",
-    "#pragma unroll",
-    "            for (int j = 0; j < D; j++) *(float2 *)(out + j * 4096 + e) = float2{w[j][i], w[j][i + 1]};",
-    "        }",
-    "#pragma unroll",
-    "        for (int i = 0; i < 4; i++) out[D * 4096 + (l.t4 * 2 + (i & 1)) * 64 + warp * 16 + l.gid + (i & 2) * 4] = wo[i];",
-    "        if (N::BIAS && l.t4 == 0)",
-    "#pragma unroll",
-    "            for (int j = 0; j < D; j++) {",
-    "                out[N::PBIAS + j * 64 + warp * 16 + l.gid] = wb[j][0];",
-    "                out[N::PBIAS + j * 64 + warp * 16 + l.gid + 8] = wb[j][2];",
-    "            }",
-    "    }",
-    "    sum_tail<N, WGS * 4>(sw, b0, b1, loss, out);",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "template<class N> struct Wide {",
-    "    u32 mrow, mx;",
-    "    MLP_D Wide(int warp, int lane) : mrow((warp * 16 + (lane & 15)) * 128), mx(((lane >> 4) ^ (lane & 7)) << 4) {}",
-    "    MLP_D u32 at(u32 buffer, int k) const { return buffer + (k >> 2) * 8192 + mrow + (mx ^ ((k & 3) << 5)); }",
-    "    MLP_D void store(const u32 (&a)[8][4], u32 buffer) const {",
-    "#pragma unroll",
-    "        for (int k = 0; k < 8; k++) stsm4(at(buffer, k), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});",
-    "    }",
-    "    MLP_D void mask(const float (&acc)[64], u32 (&a)[8][4], u32 h) const {",
-    "#pragma unroll",
-    "        for (int k = 0; k < 8; k++) {",
-    "            uint4 m = ldsm4(at(h, k));",
-    "            const u32 q[4] = {m.x, m.y, m.z, m.w};",
-    "#pragma unroll",
-    "            for (int i = 0; i < 4; i++) a[k][i] = masked<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1], q[i]);",
-    "        }",
-    "    }",
-    "",
-    "    template<int COLUMNS, bool HALF> static MLP_D void fetch(u32 to, const void *x, int first, int rows, int wt) {",
-    "#pragma unroll",
-    "        for (int i = 0; i < 8; i++) {",
-    "            const int c = wt + i * 128, r = c / 16, h = c % 16, row = first + r;",
-    "            const u32 place = to + (h >> 3) * 8192 + r * 128 + (((h & 7) ^ (r & 7)) << 4);",
-    "            if constexpr (HALF && COLUMNS % 8 == 0) {",
-    "                const bool some = row < rows && (COLUMNS == 128 || h * 8 < COLUMNS);",
-    "                copy_async(place, some ? (const char *)x + ((size_t)row * COLUMNS + h * 8) * 2 : (const char *)x, some ? 16 : 0);",
-    "            } else sts16(place, load8<N>(x, row, rows, h));",
-    "        }",
-    "    }",
-    "};",
-    "template<class N> MLP_D void activate_all(const float (&acc)[64], u32 (&a)[8][4]) {",
-    "#pragma unroll",
-    "    for (int k = 0; k < 8; k++)",
-    "#pragma unroll",
-    "        for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);",
-    "}",
-    "template<class N> MLP_D void fill_ones(u32 to, int threads) {",
-    "    if (N::BIAS)",
-    "        for (int i = thread_x(); i < 256; i += threads) sts4(to + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);",
-    "}",
-    "template<class N> MLP_D void wide_gradient(const void *image, const void *x, const void *t, float *part, void *between, int rows, float up) {",
-    "    constexpr int D = N::D, GROUP = 3 * 16384 + 1024, ROOM = (N::STAGED + 1023) / 1024 * 1024;",
-    "    static_assert(N::W == 128 && (D == 2 || D == 3), \"\");",
-    "    Lane l;",
-    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;",
-    "    const u32 sw = shared_base(), s0 = sw + ROOM, sb = s0 + wg * GROUP, sX = sb, sH = sb + 16384, sL = sb + 32768, sGo = sb + 49152, ones = s0 + 2 * GROUP;",
-    "    const u32 biases = sw + D * N::LAYER + N::LAST;",
-    "    stage(sw, (const char *)image + N::LAYER, N::STAGED, 256);",
-    "    fill_ones<N>(ones, 256);",
-    "    const u64 dK = descriptor(0, 16, 1024, 1), dM = descriptor(0, 8192, 1024, 1), dWm = descriptor(0, 16384, 1024, 1), dLm = descriptor(0, 2048, 1024, 1), dI = descriptor(0, 128, 128, 0);",
-    "    const u64 weights = sw >> 4;",
-    "    const Wide<N> wide(warp, l.lane);",
-    "    float w[64], wo[4], wb[4], b0 = 0, b1 = 0, loss = 0;",
-    "#pragma unroll",
-    "    for (int i = 0; i < 64; i++) w[i] = 0;",
-    "#pragma unroll",
-    "    for (int i = 0; i < 4; i++) wo[i] = wb[i] = 0;",
+    "    float *out = part + (size_t)block_x() * N::PART;\n"
+    "    if (wg == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 32; i += 2) {\n"
+    "            const int e = (warp * 16 + l.gid + (i & 2) * 4) * 64 + i / 4 * 8 + l.t4 * 2;\n"
+    "#pragma unroll\n"
+    "            for (int j = 0; j < D; j++) *(float2 *)(out + j * 4096 + e) = float2{w[j][i], w[j][i + 1]};\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i++) out[D * 4096 + (l.t4 * 2 + (i & 1)) * 64 + warp * 16 + l.gid + (i & 2) * 4] = wo[i];\n"
+    "        if (N::BIAS && l.t4 == 0)\n"
+    "#pragma unroll\n"
+    "            for (int j = 0; j < D; j++) {\n"
+    "                out[N::PBIAS + j * 64 + warp * 16 + l.gid] = wb[j][0];\n"
+    "                out[N::PBIAS + j * 64 + warp * 16 + l.gid + 8] = wb[j][2];\n"
+    "            }\n"
+    "    }\n"
+    "    sum_tail<N, WGS * 4>(sw, b0, b1, loss, out);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "template<class N> struct Wide {\n"
+    "    u32 mrow, mx;\n"
+    "    MLP_D Wide(int warp, int lane) : mrow((warp * 16 + (lane & 15)) * 128), mx(((lane >> 4) ^ (lane & 7)) << 4) {}\n"
+    "    MLP_D u32 at(u32 buffer, int k) const { return buffer + (k >> 2) * 8192 + mrow + (mx ^ ((k & 3) << 5)); }\n"
+    "    MLP_D void store(const u32 (&a)[8][4], u32 buffer) const {\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k++) stsm4(at(buffer, k), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});\n"
+    "    }\n"
+    "    MLP_D void mask(const float (&acc)[64], u32 (&a)[8][4], u32 h) const {\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k++) {\n"
+    "            uint4 m = ldsm4(at(h, k));\n"
+    "            const u32 q[4] = {m.x, m.y, m.z, m.w};\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 4; i++) a[k][i] = masked<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1], q[i]);\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "    template<int COLUMNS, bool HALF> static MLP_D void fetch(u32 to, const void *x, int first, int rows, int wt) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 8; i++) {\n"
+    "            const int c = wt + i * 128, r = c / 16, h = c % 16, row = first + r;\n"
+    "            const u32 place = to + (h >> 3) * 8192 + r * 128 + (((h & 7) ^ (r & 7)) << 4);\n"
+    "            if constexpr (HALF && COLUMNS % 8 == 0) {\n"
+    "                const bool some = row < rows && (COLUMNS == 128 || h * 8 < COLUMNS);\n"
+    "                copy_async(place, some ? (const char *)x + ((size_t)row * COLUMNS + h * 8) * 2 : (const char *)x, some ? 16 : 0);\n"
+    "            } else sts16(place, load8<N>(x, row, rows, h));\n"
+    "        }\n"
+    "    }\n"
+    "};\n"
+    "template<class N> MLP_D void activate_all(const float (&acc)[64], u32 (&a)[8][4]) {\n"
+    "#pragma unroll\n"
+    "    for (int k = 0; k < 8; k++)\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
+    "}\n"
+    "template<class N> MLP_D void fill_ones(u32 to, int threads) {\n"
+    "    if (N::BIAS)\n"
+    "        for (int i = thread_x(); i < 256; i += threads) sts4(to + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
+    "}\n"
+    "template<class N> MLP_D void wide_gradient(const void *image, const void *x, const void *t, float *part, void *between, int rows, float up) {\n"
+    "    constexpr int D = N::D, GROUP = 3 * 16384 + 1024, ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
+    "    static_assert(N::W == 128 && (D == 2 || D == 3), \"\");\n"
+    "    Lane l;\n"
+    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;\n"
+    "    const u32 sw = shared_base(), s0 = sw + ROOM, sb = s0 + wg * GROUP, sX = sb, sH = sb + 16384, sL = sb + 32768, sGo = sb + 49152, ones = s0 + 2 * GROUP;\n"
+    "    const u32 biases = sw + D * N::LAYER + N::LAST;\n"
+    "    stage(sw, (const char *)image + N::LAYER, N::STAGED, 256);\n"
+    "    fill_ones<N>(ones, 256);\n"
+    "    const u64 dK = descriptor(0, 16, 1024, 1), dM = descriptor(0, 8192, 1024, 1), dWm = descriptor(0, 16384, 1024, 1), dLm = descriptor(0, 2048, 1024, 1), dI = descriptor(0, 128, 128, 0);\n"
+    "    const u64 weights = sw >> 4;\n"
+    "    const Wide<N> wide(warp, l.lane);\n"
+    "    float w[64], wo[4], wb[4], b0 = 0, b1 = 0, loss = 0;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 64; i++) w[i] = 0;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 4; i++) wo[i] = wb[i] = 0;\n"
     "    int tile = block_x();",
-    "    if (tile < tiles) wide.template fetch<N::I, !N::F32>(sX, x, tile * 128 + wg * 64, rows, wt);",
-    "    copy_commit();",
-    "    for (; tile < tiles; tile += blocks_x()) {",
-    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;",
-    "        copy_wait(), proxy_fence(), block_sync();",
-    "        u32 a[8][4];",
-    "#pragma unroll",
-    "        for (int layer = 0; layer < D; layer++) {",
-    "            float acc[64];",
-    "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 512, l.t4);",
-    "            wg_fence();",
-    "#pragma unroll",
-    "            for (int k = 0; k < 8; k++) {",
-    "                const u64 b = dK + weights + layer * 2048 + (k >> 2) * 1024 + (k & 3) * 2;",
-    "                if (layer == 0) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, b, N::BIAS || k > 0);",
-    "                else wg_rs<N::BF, 0>(acc, a[k], b, N::BIAS || k > 0);",
-    "            }",
-    "            wg_commit(), wg_wait<0>(), hold(acc);",
-    "            if (layer == 0) {",
-    "                team_sync<128>(1 + wg);",
-    "                if (tile + blocks_x() < tiles) wide.template fetch<N::I, !N::F32>(sX, x, (tile + blocks_x()) * 128 + wg * 64, rows, wt);",
-    "                copy_commit();",
-    "            }",
-    "            activate_all<N>(acc, a);",
-    "            if (layer >= D - 2) wide.store(a, layer == D - 1 ? sL : sH);",
-    "        }",
-    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);",
-    "        float o[4];",
-    "        if constexpr (N::BIAS) {",
-    "            float2 b = lds_float2(biases + (D * 128 + l.t4 * 2) * 4);",
-    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;",
-    "        }",
-    "        wg_fence();",
-    "#pragma unroll",
-    "        for (int k = 0; k < 8; k++) wg_rs<N::BF, 0>(o, a[k], dK + weights + D * 2048 + (k >> 2) * 128 + (k & 3) * 2, N::BIAS || k > 0);",
-    "        wg_commit(), wg_wait<0>(), hold(o);",
-    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);",
-    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);",
-    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];",
-    "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};",
-    "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);",
-    "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);",
-    "        proxy_fence(), block_sync();",
-    "        float back[64];",
-    "        wg_fence();",
-    "        wg_rs<N::BF, 1>(back, g, dLm + weights + D * 2048, 0);",
-    "        wg_commit();",
-    "#pragma unroll",
-    "        for (int j = 0; j < 2; j++)",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++)",
-    "                wg_ss<N::BF, 1, 1>(wo, dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k, dI + ((s0 + j * GROUP + 49152) >> 4) + 16 * k, 1);",
-    "        wg_commit(), wg_wait<1>(), hold(back);",
-    "        wide.mask(back, a, sL);",
-    "        wg_wait<0>(), block_sync();",
-    "        wide.store(a, sL);                                 // the gradient replaces the activations",
-    "        proxy_fence(), block_sync();",
-    "        float next[64];",
-    "        wg_fence();",
-    "#pragma unroll",
-    "        for (int k = 0; k < 8; k++) wg_rs<N::BF, 1>(next, a[k], dWm + weights + (D - 1) * 2048 + 128 * k, k > 0);",
-    "        wg_commit();",
-    "#pragma unroll",
-    "        for (int j = 0; j < 2; j++)",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++) {",
-    "                const u64 from = dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k;",
-    "                wg_ss<N::BF, 1, 1>(w, from, dM + ((s0 + j * GROUP + 16384) >> 4) + 128 * k, 1);",
-    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb, from, dI + (ones >> 4) + 16 * k, 1);",
-    "            }",
-    "        wg_commit(), wg_wait<1>(), hold(next);",
-    "        wide.mask(next, a, sH);",
-    "        uint4 *out = (uint4 *)between + (size_t)row * 16 + l.t4;",
-    "#pragma unroll",
-    "        for (int c = 0; c < 4; c++) {",
-    "            if (row < rows) out[c * 4] = uint4{a[2 * c][0], a[2 * c][2], a[2 * c + 1][0], a[2 * c + 1][2]};",
-    "            if (row + 8 < rows) out[c * 4 + 128] = uint4{a[2 * c][1], a[2 * c][3], a[2 * c + 1][1], a[2 * c + 1][3]};",
-    "        }",
-    "        wg_wait<0>();",
-    "    }",
-    "    hold(w), hold(wo);",
-    "    if (N::BIAS) hold(wb);",
-    "    copy_wait();",
+    "    if (tile < tiles) wide.template fetch<N::I, !N::F32>(sX, x, tile * 128 + wg * 64, rows, wt);\n"
+    "    copy_commit();\n"
+    "    for (; tile < tiles; tile += blocks_x()) {\n"
+    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;\n"
+    "        copy_wait(), proxy_fence(), block_sync();\n"
+    "        u32 a[8][4];\n"
+    "#pragma unroll\n"
+    "        for (int layer = 0; layer < D; layer++) {\n"
+    "            float acc[64];\n"
+    "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 512, l.t4);\n"
+    "            wg_fence();\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 8; k++) {\n"
+    "                const u64 b = dK + weights + layer * 2048 + (k >> 2) * 1024 + (k & 3) * 2;\n"
+    "                if (layer == 0) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, b, N::BIAS || k > 0);\n"
+    "                else wg_rs<N::BF, 0>(acc, a[k], b, N::BIAS || k > 0);\n"
+    "            }\n"
+    "            wg_commit(), wg_wait<0>(), hold(acc);\n"
+    "            if (layer == 0) {\n"
+    "                team_sync<128>(1 + wg);\n"
+    "                if (tile + blocks_x() < tiles) wide.template fetch<N::I, !N::F32>(sX, x, (tile + blocks_x()) * 128 + wg * 64, rows, wt);\n"
+    "                copy_commit();\n"
+    "            }\n"
+    "            activate_all<N>(acc, a);\n"
+    "            if (layer >= D - 2) wide.store(a, layer == D - 1 ? sL : sH);\n"
+    "        }\n"
+    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
+    "        float o[4];\n"
+    "        if constexpr (N::BIAS) {\n"
+    "            float2 b = lds_float2(biases + (D * 128 + l.t4 * 2) * 4);\n"
+    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
+    "        }\n"
+    "        wg_fence();\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k++) wg_rs<N::BF, 0>(o, a[k], dK + weights + D * 2048 + (k >> 2) * 128 + (k & 3) * 2, N::BIAS || k > 0);\n"
+    "        wg_commit(), wg_wait<0>(), hold(o);\n"
+    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);\n"
+    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
+    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
+    "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};\n"
+    "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);\n"
+    "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);\n"
+    "        proxy_fence(), block_sync();\n"
+    "        float back[64];\n"
+    "        wg_fence();\n"
+    "        wg_rs<N::BF, 1>(back, g, dLm + weights + D * 2048, 0);\n"
+    "        wg_commit();\n"
+    "#pragma unroll\n"
+    "        for (int j = 0; j < 2; j++)\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++)\n"
+    "                wg_ss<N::BF, 1, 1>(wo, dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k, dI + ((s0 + j * GROUP + 49152) >> 4) + 16 * k, 1);\n"
+    "        wg_commit(), wg_wait<1>(), hold(back);\n"
+    "        wide.mask(back, a, sL);\n"
+    "        wg_wait<0>(), block_sync();\n"
+    "        wide.store(a, sL);                                 // the gradient replaces the activations\n"
+    "        proxy_fence(), block_sync();\n"
+    "        float next[64];\n"
+    "        wg_fence();\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k++) wg_rs<N::BF, 1>(next, a[k], dWm + weights + (D - 1) * 2048 + 128 * k, k > 0);\n"
+    "        wg_commit();\n"
+    "#pragma unroll\n"
+    "        for (int j = 0; j < 2; j++)\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++) {\n"
+    "                const u64 from = dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k;\n"
+    "                wg_ss<N::BF, 1, 1>(w, from, dM + ((s0 + j * GROUP + 16384) >> 4) + 128 * k, 1);\n"
+    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb, from, dI + (ones >> 4) + 16 * k, 1);\n"
+    "            }\n"
+    "        wg_commit(), wg_wait<1>(), hold(next);\n"
+    "        wide.mask(next, a, sH);\n"
+    "        uint4 *out = (uint4 *)between + (size_t)row * 16 + l.t4;\n"
+    "#pragma unroll\n"
+    "        for (int c = 0; c < 4; c++) {\n"
+    "            if (row < rows) out[c * 4] = uint4{a[2 * c][0], a[2 * c][2], a[2 * c + 1][0], a[2 * c + 1][2]};\n"
+    "            if (row + 8 < rows) out[c * 4 + 128] = uint4{a[2 * c][1], a[2 * c][3], a[2 * c + 1][1], a[2 * c + 1][3]};\n"
+    "        }\n"
+    "        wg_wait<0>();\n"
+    "    }\n"
+    "    hold(w), hold(wo);\n"
+    "    if (N::BIAS) hold(wb);\n"
+    "    copy_wait();\n"
     "    block_sync();",
-    "    float *p = part + (size_t)block_x() * N::PART;",
-    "#pragma unroll",
-    "    for (int i = 0; i < 64; i += 2) *(float2 *)(p + (D - 1) * 16384 + (wg * 64 + warp * 16 + l.gid + (i & 2) * 4) * 128 + i / 4 * 8 + l.t4 * 2) = float2{w[i], w[i + 1]};",
-    "#pragma unroll",
-    "    for (int i = 0; i < 4; i++) p[D * 16384 + (l.t4 * 2 + (i & 1)) * 128 + wg * 64 + warp * 16 + l.gid + (i & 2) * 4] = wo[i];",
-    "    if (N::BIAS && l.t4 == 0) {",
-    "        p[N::PBIAS + (D - 1) * 128 + wg * 64 + warp * 16 + l.gid] = wb[0];",
-    "        p[N::PBIAS + (D - 1) * 128 + wg * 64 + warp * 16 + l.gid + 8] = wb[2];",
-    "    }",
-    "    sum_tail<N, 8>(sw, b0, b1, loss, p);",
-    "}",
-    "template<class N> MLP_D void wide_rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {",
-    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // bytes for one group: x and gradients, each twice, and the first",
-    "",
-    "    Lane l;",
-    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;",
-    "    const u32 sw = shared_base(), s0 = sw + WEIGHTS, sb = s0 + wg * GROUP, sH = sb + 65536, ones = s0 + 2 * GROUP, biases = ones + 1024;",
-    "    stage(sw, (const char *)image + (D == 3 ? N::LAYER : N::TURNED), N::LAYER, 256);",
-    "    if (D == 3) stage(sw + N::LAYER, (const char *)image + N::TURNED, N::LAYER, 256);",
-    "    if (N::BIAS) stage(biases, (const char *)image + (D + 1) * N::LAYER + N::LAST, 512, 256);",
-    "    fill_ones<N>(ones, 256);",
-    "    const u64 dK = descriptor(0, 16, 1024, 1), dM = descriptor(0, 8192, 1024, 1), dWm = descriptor(0, 16384, 1024, 1), dOnes = descriptor(0, 128, 128, 0) + (ones >> 4);",
-    "    const Wide<N> wide(warp, l.lane);",
-    "    float w0[64], w1[64], wb0[4], wb1[4];",
-    "#pragma unroll",
-    "    for (int i = 0; i < 64; i++) w0[i] = w1[i] = 0;",
-    "#pragma unroll",
-    "    for (int i = 0; i < 4; i++) wb0[i] = wb1[i] = 0;",
-    "    int tile = block_x(), buffer = 0;",
-    "    auto fetch = [&](int t, int b) {",
-    "        wide.template fetch<N::I, !N::F32>(sb + b * 32768, x, t * 128 + wg * 64, rows, wt);",
-    "        wide.template fetch<128, true>(sb + b * 32768 + 16384, between, t * 128 + wg * 64, rows, wt);",
-    "    };",
-    "    if (tile < tiles) fetch(tile, 0);",
-    "    copy_commit();",
-    "    for (; tile < tiles; tile += blocks_x(), buffer ^= 1) {",
-    "        copy_wait(), proxy_fence(), block_sync();",
-    "        if (tile + blocks_x() < tiles) fetch(tile + blocks_x(), buffer ^ 1);",
-    "        copy_commit();",
-    "        const u32 sX = sb + buffer * 32768, sG = sX + 16384, aX = s0 + buffer * 32768, aG = aX + 16384;",
-    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;",
-    "        u32 a[8][4];",
-    "        if constexpr (D == 3) {",
-    "            float acc[64];",
-    "            if constexpr (N::BIAS) set_bias<N>(acc, biases, l.t4);",
-    "            wg_fence();",
-    "#pragma unroll",
-    "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, dK + (sw >> 4) + (k >> 2) * 1024 + (k & 3) * 2, N::BIAS || k > 0);",
-    "            wg_commit(), wg_wait<0>(), hold(acc);",
-    "            activate_all<N>(acc, a);",
-    "            wide.store(a, sH);",
-    "            proxy_fence(), block_sync();",
-    "            float back[64];",
-    "            wg_fence();",
-    "#pragma unroll",
-    "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 1>(back, dK + (sG >> 4) + (k >> 2) * 512 + (k & 3) * 2, dWm + ((sw + N::LAYER) >> 4) + 128 * k, k > 0);",
-    "            wg_commit();",
-    "#pragma unroll",
-    "            for (int j = 0; j < 2; j++)",
-    "#pragma unroll",
-    "                for (int k = 0; k < 4; k++) {",
-    "                    const u64 from = dK + ((aG + j * GROUP) >> 4) + wg * 512 + 128 * k;",
-    "                    wg_ss<N::BF, 1, 1>(w1, from, dM + ((s0 + j * GROUP + 65536) >> 4) + 128 * k, 1);",
-    "                    if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb1, from, dOnes + 16 * k, 1);",
-    "                }",
-    "            wg_commit(), wg_wait<1>(), hold(back);",
-    "            wide.mask(back, a, sH);",
-    "            wg_wait<0>(), block_sync();",
+    "    float *p = part + (size_t)block_x() * N::PART;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 64; i += 2) *(float2 *)(p + (D - 1) * 16384 + (wg * 64 + warp * 16 + l.gid + (i & 2) * 4) * 128 + i / 4 * 8 + l.t4 * 2) = float2{w[i], w[i + 1]};\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 4; i++) p[D * 16384 + (l.t4 * 2 + (i & 1)) * 128 + wg * 64 + warp * 16 + l.gid + (i & 2) * 4] = wo[i];\n"
+    "    if (N::BIAS && l.t4 == 0) {\n"
+    "        p[N::PBIAS + (D - 1) * 128 + wg * 64 + warp * 16 + l.gid] = wb[0];\n"
+    "        p[N::PBIAS + (D - 1) * 128 + wg * 64 + warp * 16 + l.gid + 8] = wb[2];\n"
+    "    }\n"
+    "    sum_tail<N, 8>(sw, b0, b1, loss, p);\n"
+    "}\n"
+    "template<class N> MLP_D void wide_rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {\n"
+    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // bytes for one group: x and gradients, each twice, and the first\n"
+    "\n"
+    "    Lane l;\n"
+    "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;\n"
+    "    const u32 sw = shared_base(), s0 = sw + WEIGHTS, sb = s0 + wg * GROUP, sH = sb + 65536, ones = s0 + 2 * GROUP, biases = ones + 1024;\n"
+    "    stage(sw, (const char *)image + (D == 3 ? N::LAYER : N::TURNED), N::LAYER, 256);\n"
+    "    if (D == 3) stage(sw + N::LAYER, (const char *)image + N::TURNED, N::LAYER, 256);\n"
+    "    if (N::BIAS) stage(biases, (const char *)image + (D + 1) * N::LAYER + N::LAST, 512, 256);\n"
+    "    fill_ones<N>(ones, 256);\n"
+    "    const u64 dK = descriptor(0, 16, 1024, 1), dM = descriptor(0, 8192, 1024, 1), dWm = descriptor(0, 16384, 1024, 1), dOnes = descriptor(0, 128, 128, 0) + (ones >> 4);\n"
+    "    const Wide<N> wide(warp, l.lane);\n"
+    "    float w0[64], w1[64], wb0[4], wb1[4];\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 64; i++) w0[i] = w1[i] = 0;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 4; i++) wb0[i] = wb1[i] = 0;\n"
+    "    int tile = block_x(), buffer = 0;\n"
+    "    auto fetch = [&](int t, int b) {\n"
+    "        wide.template fetch<N::I, !N::F32>(sb + b * 32768, x, t * 128 + wg * 64, rows, wt);\n"
+    "        wide.template fetch<128, true>(sb + b * 32768 + 16384, between, t * 128 + wg * 64, rows, wt);\n"
+    "    };\n"
+    "    if (tile < tiles) fetch(tile, 0);\n"
+    "    copy_commit();\n"
+    "    for (; tile < tiles; tile += blocks_x(), buffer ^= 1) {\n"
+    "        copy_wait(), proxy_fence(), block_sync();\n"
+    "        if (tile + blocks_x() < tiles) fetch(tile + blocks_x(), buffer ^ 1);\n"
+    "        copy_commit();\n"
+    "        const u32 sX = sb + buffer * 32768, sG = sX + 16384, aX = s0 + buffer * 32768, aG = aX + 16384;\n"
+    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;\n"
+    "        u32 a[8][4];\n"
+    "        if constexpr (D == 3) {\n"
+    "            float acc[64];\n"
+    "            if constexpr (N::BIAS) set_bias<N>(acc, biases, l.t4);\n"
+    "            wg_fence();\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, dK + (sw >> 4) + (k >> 2) * 1024 + (k & 3) * 2, N::BIAS || k > 0);\n"
+    "            wg_commit(), wg_wait<0>(), hold(acc);\n"
+    "            activate_all<N>(acc, a);\n"
+    "            wide.store(a, sH);\n"
+    "            proxy_fence(), block_sync();\n"
+    "            float back[64];\n"
+    "            wg_fence();\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 1>(back, dK + (sG >> 4) + (k >> 2) * 512 + (k & 3) * 2, dWm + ((sw + N::LAYER) >> 4) + 128 * k, k > 0);\n"
+    "            wg_commit();\n"
+    "#pragma unroll\n"
+    "            for (int j = 0; j < 2; j++)\n"
+    "#pragma unroll\n"
+    "                for (int k = 0; k < 4; k++) {\n"
+    "                    const u64 from = dK + ((aG + j * GROUP) >> 4) + wg * 512 + 128 * k;\n"
+    "                    wg_ss<N::BF, 1, 1>(w1, from, dM + ((s0 + j * GROUP + 65536) >> 4) + 128 * k, 1);\n"
+    "                    if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb1, from, dOnes + 16 * k, 1);\n"
+    "                }\n"
+    "            wg_commit(), wg_wait<1>(), hold(back);\n"
+    "            wide.mask(back, a, sH);\n"
+    "            wg_wait<0>(), block_sync();\n"
     "            wide.store(a, sH);                             // the gradient replaces the activations",
-    "            proxy_fence(), block_sync();",
-    "        }",
-    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // address of the first layer's gradients of both groups",
-    "        float down[64];",
-    "        wg_fence();",
-    "        if constexpr (N::DX) {",
-    "#pragma unroll",
-    "            for (int k = 0; k < 8; k++)",
-    "                wg_ss<N::BF, 0, 1>(down, dK + ((first + wg * GROUP) >> 4) + (k >> 2) * 512 + (k & 3) * 2, dWm + (sw >> 4) + 128 * k, k > 0);",
-    "            wg_commit();",
-    "        }",
-    "#pragma unroll",
-    "        for (int j = 0; j < 2; j++)",
-    "#pragma unroll",
-    "            for (int k = 0; k < 4; k++) {",
-    "                const u64 from = dK + ((first + j * GROUP) >> 4) + wg * 512 + 128 * k;",
-    "                wg_ss<N::BF, 1, 1>(w0, from, dM + ((aX + j * GROUP) >> 4) + 128 * k, 1);",
-    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb0, from, dOnes + 16 * k, 1);",
-    "            }",
-    "        wg_commit();",
-    "        if constexpr (N::DX) {",
-    "            wg_wait<1>(), hold(down);",
-    "#pragma unroll",
-    "            for (int i = 0; i < 64; i += 4) {",
-    "                store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, down[i] * dx_scale, down[i + 1] * dx_scale);",
-    "                store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, down[i + 2] * dx_scale, down[i + 3] * dx_scale);",
-    "            }",
-    "        }",
-    "        wg_wait<0>();",
-    "    }",
-    "    hold(w0), hold(w1);",
-    "    if (N::BIAS) hold(wb0), hold(wb1);",
-    "    float *p = part + (size_t)block_x() * N::PART;",
-    "#pragma unroll",
-    "    for (int i = 0; i < 64; i += 2) {",
-    "        const int m = wg * 64 + warp * 16 + l.gid + (i & 2) * 4, k = i / 4 * 8 + l.t4 * 2;",
-    "        *(float2 *)(p + (D == 3 ? m : unperm(m)) * 128 + k) = float2{w0[i], w0[i + 1]};",
-    "        if (D == 3) *(float2 *)(p + 16384 + unperm(m) * 128 + k) = float2{w1[i], w1[i + 1]};",
-    "    }",
-    "    if (N::BIAS && l.t4 == 0)",
-    "#pragma unroll",
-    "        for (int i = 0; i < 4; i += 2) {",
-    "            const int m = wg * 64 + warp * 16 + l.gid + i * 4;",
-    "            p[N::PBIAS + (D == 3 ? m : unperm(m))] = wb0[i];",
-    "            if (D == 3) p[N::PBIAS + 128 + unperm(m)] = wb1[i];",
-    "        }",
-    "}",
-    "#endif",
-    "",
-    "",
-    "MLP_D void clear(float (&c)[8]) {",
-    "#pragma unroll",
-    "    for (int i = 0; i < 8; i++) c[i] = 0;",
-    "}",
-    "",
-    "template<bool BF> MLP_D void mma2(float (&c)[8], uint4 a, uint4 b) {",
-    "    float(&c0)[4] = *(float(*)[4]) & c[0], (&c1)[4] = *(float(*)[4]) & c[4];",
-    "    mma<BF>(c0, a, b.x, b.y);",
-    "    mma<BF>(c1, a, b.z, b.w);",
-    "}",
-    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }",
-    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }",
-    "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // zeros, or the biases of 16 columns",
-    "    if constexpr (N::BIAS) {",
-    "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);",
-    "        c[0] = c[2] = p.x, c[1] = c[3] = p.y, c[4] = c[6] = q.x, c[5] = c[7] = q.y;",
-    "    } else clear(c);",
-    "}",
-    "template<class N> MLP_D void start4(float (&c)[4], u32 bias, int t4) {",
-    "    c[0] = c[1] = c[2] = c[3] = 0;",
-    "    if constexpr (N::BIAS) {",
-    "        float2 p = lds_float2(bias + t4 * 8);",
-    "        c[0] = c[2] = p.x, c[1] = c[3] = p.y;",
-    "    }",
-    "}",
-    "",
-    "template<class N> struct Reader {",
-    "    u32 row, x, trow, tx, lrow, lx;",
-    "    MLP_D Reader(int lane) {",
-    "        const u32 n = (lane >> 4) * 8 + (lane & 7), m = lane & 15, o = lane & 7;",
-    "        row = n * N::SWB, x = (((lane >> 3) & 1) ^ swz<N>(n)) << 4;",
-    "        trow = m * N::SWB, tx = ((lane >> 4) ^ swz<N>(m)) << 4;",
-    "        lrow = o * N::SWB, lx = ((lane >> 3) ^ swz<N>(o)) << 4;",
-    "    }",
-    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // a fragment of 16 k by 16 columns",
-    "        return ldsm4(layer + kt * 2 / N::CH * (N::W * N::SWB) + nt * 16 * N::SWB + row + ((kt * 2 % N::CH << 4) ^ x));",
-    "    }",
+    "            proxy_fence(), block_sync();\n"
+    "        }\n"
+    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // address of the first layer's gradients of both groups\n"
+    "        float down[64];\n"
+    "        wg_fence();\n"
+    "        if constexpr (N::DX) {\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 8; k++)\n"
+    "                wg_ss<N::BF, 0, 1>(down, dK + ((first + wg * GROUP) >> 4) + (k >> 2) * 512 + (k & 3) * 2, dWm + (sw >> 4) + 128 * k, k > 0);\n"
+    "            wg_commit();\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int j = 0; j < 2; j++)\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < 4; k++) {\n"
+    "                const u64 from = dK + ((first + j * GROUP) >> 4) + wg * 512 + 128 * k;\n"
+    "                wg_ss<N::BF, 1, 1>(w0, from, dM + ((aX + j * GROUP) >> 4) + 128 * k, 1);\n"
+    "                if constexpr (N::BIAS) wg_ss<N::BF, 1, 1>(wb0, from, dOnes + 16 * k, 1);\n"
+    "            }\n"
+    "        wg_commit();\n"
+    "        if constexpr (N::DX) {\n"
+    "            wg_wait<1>(), hold(down);\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 64; i += 4) {\n"
+    "                store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, down[i] * dx_scale, down[i + 1] * dx_scale);\n"
+    "                store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, down[i + 2] * dx_scale, down[i + 3] * dx_scale);\n"
+    "            }\n"
+    "        }\n"
+    "        wg_wait<0>();\n"
+    "    }\n"
+    "    hold(w0), hold(w1);\n"
+    "    if (N::BIAS) hold(wb0), hold(wb1);\n"
+    "    float *p = part + (size_t)block_x() * N::PART;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 64; i += 2) {\n"
+    "        const int m = wg * 64 + warp * 16 + l.gid + (i & 2) * 4, k = i / 4 * 8 + l.t4 * 2;\n"
+    "        *(float2 *)(p + (D == 3 ? m : unperm(m)) * 128 + k) = float2{w0[i], w0[i + 1]};\n"
+    "        if (D == 3) *(float2 *)(p + 16384 + unperm(m) * 128 + k) = float2{w1[i], w1[i + 1]};\n"
+    "    }\n"
+    "    if (N::BIAS && l.t4 == 0)\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i += 2) {\n"
+    "            const int m = wg * 64 + warp * 16 + l.gid + i * 4;\n"
+    "            p[N::PBIAS + (D == 3 ? m : unperm(m))] = wb0[i];\n"
+    "            if (D == 3) p[N::PBIAS + 128 + unperm(m)] = wb1[i];\n"
+    "        }\n"
+    "}\n"
+    "#endif\n"
+    "\n"
+    "\n"
+    "MLP_D void clear(float (&c)[8]) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 8; i++) c[i] = 0;\n"
+    "}\n"
+    "\n"
+    "template<bool BF> MLP_D void mma2(float (&c)[8], uint4 a, uint4 b) {\n"
+    "    float(&c0)[4] = *(float(*)[4]) & c[0], (&c1)[4] = *(float(*)[4]) & c[4];\n"
+    "    mma<BF>(c0, a, b.x, b.y);\n"
+    "    mma<BF>(c1, a, b.z, b.w);\n"
+    "}\n"
+    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }\n"
+    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }\n"
+    "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // zeros, or the biases of 16 columns\n"
+    "    if constexpr (N::BIAS) {\n"
+    "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);\n"
+    "        c[0] = c[2] = p.x, c[1] = c[3] = p.y, c[4] = c[6] = q.x, c[5] = c[7] = q.y;\n"
+    "    } else clear(c);\n"
+    "}\n"
+    "template<class N> MLP_D void start4(float (&c)[4], u32 bias, int t4) {\n"
+    "    c[0] = c[1] = c[2] = c[3] = 0;\n"
+    "    if constexpr (N::BIAS) {\n"
+    "        float2 p = lds_float2(bias + t4 * 8);\n"
+    "        c[0] = c[2] = p.x, c[1] = c[3] = p.y;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<class N> struct Reader {\n"
+    "    u32 row, x, trow, tx, lrow, lx;\n"
+    "    MLP_D Reader(int lane) {\n"
+    "        const u32 n = (lane >> 4) * 8 + (lane & 7), m = lane & 15, o = lane & 7;\n"
+    "        row = n * N::SWB, x = (((lane >> 3) & 1) ^ swz<N>(n)) << 4;\n"
+    "        trow = m * N::SWB, tx = ((lane >> 4) ^ swz<N>(m)) << 4;\n"
+    "        lrow = o * N::SWB, lx = ((lane >> 3) ^ swz<N>(o)) << 4;\n"
+    "    }\n"
+    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // a fragment of 16 k by 16 columns\n"
+    "        return ldsm4(layer + kt * 2 / N::CH * (N::W * N::SWB) + nt * 16 * N::SWB + row + ((kt * 2 % N::CH << 4) ^ x));\n"
+    "    }\n"
     "    MLP_D uint4 last(u32 layer, int kt) const { // a fragment of the output layer: 32 k from an even kt on, 8 columns",
-    "        return ldsm4(layer + kt * 2 / N::CH * (16 * N::SWB) + lrow + ((kt * 2 % N::CH << 4) ^ lx));",
-    "    }",
-    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // a transposed fragment, with 16 rows of the image as k",
-    "        return ldsm4t(layer + nt * 2 / N::CH * (rows * N::SWB) + kt * 16 * N::SWB + trow + ((nt * 2 % N::CH << 4) ^ tx));",
-    "    }",
-    "};",
-    "template<class N, int WARPS, int R> MLP_D void mma_forward(const void *image, const void *x, void *y, int rows) {",
-    "    constexpr int W = N::W, D = N::D, KS = N::KS, ROWS = R * 16;",
-    "    Lane l;",
-    "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST;",
-    "    stage(s, image, N::LAYER, WARPS * 32);",
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WARPS * 32);",
-    "    copy_commit(), copy_wait();",
-    "    block_sync();",
-    "    const Reader<N> read(l.lane);",
-    "    const int tiles = (rows + ROWS - 1) / ROWS;",
-    "    for (int tile = block_x() * WARPS + thread_x() / 32; tile < tiles; tile += blocks_x() * WARPS) {",
-    "        uint4 a[R][KS];",
-    "#pragma unroll",
-    "        for (int r = 0; r < R; r++)",
-    "#pragma unroll",
-    "            for (int c = 0; c < KS / 2; c++) {",
-    "                const int row = tile * ROWS + r * 16 + l.gid;",
-    "                uint4 u = load8<N>(x, row, rows, c * 4 + l.t4), v = load8<N>(x, row + 8, rows, c * 4 + l.t4);",
-    "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};",
-    "            }",
-    "#pragma unroll",
-    "        for (int layer = 0; layer < D; layer++) {",
-    "            uint4 n[R][KS];",
-    "#pragma unroll",
-    "            for (int nt = 0; nt < KS; nt++) {",
-    "                float c[R][8];",
-    "#pragma unroll",
-    "                for (int r = 0; r < R; r++) start8<N>(c[r], biases + (layer * W + nt * 16) * 4, l.t4);",
-    "#pragma unroll",
-    "                for (int k = 0; k < KS; k++) {",
-    "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);",
-    "#pragma unroll",
-    "                    for (int r = 0; r < R; r++) mma2<N::BF>(c[r], a[r][k], b);",
-    "                }",
-    "#pragma unroll",
-    "                for (int r = 0; r < R; r++) n[r][nt] = activate8<N>(c[r]);",
-    "            }",
-    "#pragma unroll",
-    "            for (int r = 0; r < R; r++)",
-    "#pragma unroll",
-    "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];",
-    "        }",
-    "        float o[R][4];",
-    "#pragma unroll",
-    "        for (int r = 0; r < R; r++) start4<N>(o[r], biases + D * W * 4, l.t4);",
-    "#pragma unroll",
-    "        for (int k = 0; k < KS; k += 2) {",
-    "            const uint4 b = read.last(s + D * N::LAYER, k);",
-    "#pragma unroll",
-    "            for (int r = 0; r < R; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);",
-    "        }",
-    "#pragma unroll",
-    "        for (int r = 0; r < R; r++) {",
-    "            const int row = tile * ROWS + r * 16 + l.gid;",
-    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);",
-    "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);",
-    "        }",
-    "    }",
-    "}",
-    "",
-    "",
-    "template<class N> struct Rows {",
-    "    u32 own, ownx, ta, tax, tb, tbx;",
-    "    MLP_D Rows(int lane, int warp) {",
-    "        const u32 n = (lane >> 4) * 8 + (lane & 7), m = lane & 15;",
-    "        own = (warp * 32 + m) * N::SWB, ownx = ((lane >> 4) ^ swz<N>(m)) << 4;",
-    "        ta = n * N::SWB, tax = (((lane >> 3) & 1) ^ swz<N>(n)) << 4;",
-    "        tb = m * N::SWB, tbx = ownx;",
-    "    }",
-    "    MLP_D u32 at(u32 buffer, int r, int kt) const { return buffer + own + r * 16 * N::SWB + ((kt * 32) ^ ownx); }",
-    "    MLP_D uint4 left(u32 buffer, int ks, int mt) const { return ldsm4t(buffer + ks * 16 * N::SWB + ta + ((mt * 32) ^ tax)); }",
-    "    MLP_D uint4 right(u32 buffer, int ks, int nt) const { return ldsm4t(buffer + ks * 16 * N::SWB + tb + ((nt * 32) ^ tbx)); }",
-    "};",
-    "template<class N> MLP_D void store_fragment(const Rows<N> &rows, u32 buffer, int warp, int r, int kt, uint4 v) {",
-    "#ifdef MLP_STMATRIX",
-    "    stsm4(rows.at(buffer, r, kt), v);",
-    "#else",
-    "    Lane l;",
-    "    const u32 row = warp * 32 + r * 16 + l.gid, q[4] = {v.x, v.y, v.z, v.w};",
-    "#pragma unroll",
-    "    for (int i = 0; i < 4; i++) {",
+    "        return ldsm4(layer + kt * 2 / N::CH * (16 * N::SWB) + lrow + ((kt * 2 % N::CH << 4) ^ lx));\n"
+    "    }\n"
+    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // a transposed fragment, with 16 rows of the image as k\n"
+    "        return ldsm4t(layer + nt * 2 / N::CH * (rows * N::SWB) + kt * 16 * N::SWB + trow + ((nt * 2 % N::CH << 4) ^ tx));\n"
+    "    }\n"
+    "};\n"
+    "template<class N, int WARPS, int R> MLP_D void mma_forward(const void *image, const void *x, void *y, int rows) {\n"
+    "    constexpr int W = N::W, D = N::D, KS = N::KS, ROWS = R * 16;\n"
+    "    Lane l;\n"
+    "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST;\n"
+    "    stage(s, image, N::LAYER, WARPS * 32);\n"
+    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WARPS * 32);\n"
+    "    copy_commit(), copy_wait();\n"
+    "    block_sync();\n"
+    "    const Reader<N> read(l.lane);\n"
+    "    const int tiles = (rows + ROWS - 1) / ROWS;\n"
+    "    for (int tile = block_x() * WARPS + thread_x() / 32; tile < tiles; tile += blocks_x() * WARPS) {\n"
+    "        uint4 a[R][KS];\n"
+    "#pragma unroll\n"
+    "        for (int r = 0; r < R; r++)\n"
+    "#pragma unroll\n"
+    "            for (int c = 0; c < KS / 2; c++) {\n"
+    "                const int row = tile * ROWS + r * 16 + l.gid;\n"
+    "                uint4 u = load8<N>(x, row, rows, c * 4 + l.t4), v = load8<N>(x, row + 8, rows, c * 4 + l.t4);\n"
+    "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "        for (int layer = 0; layer < D; layer++) {\n"
+    "            uint4 n[R][KS];\n"
+    "#pragma unroll\n"
+    "            for (int nt = 0; nt < KS; nt++) {\n"
+    "                float c[R][8];\n"
+    "#pragma unroll\n"
+    "                for (int r = 0; r < R; r++) start8<N>(c[r], biases + (layer * W + nt * 16) * 4, l.t4);\n"
+    "#pragma unroll\n"
+    "                for (int k = 0; k < KS; k++) {\n"
+    "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);\n"
+    "#pragma unroll\n"
+    "                    for (int r = 0; r < R; r++) mma2<N::BF>(c[r], a[r][k], b);\n"
+    "                }\n"
+    "#pragma unroll\n"
+    "                for (int r = 0; r < R; r++) n[r][nt] = activate8<N>(c[r]);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < R; r++)\n"
+    "#pragma unroll\n"
+    "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];\n"
+    "        }\n"
+    "        float o[R][4];\n"
+    "#pragma unroll\n"
+    "        for (int r = 0; r < R; r++) start4<N>(o[r], biases + D * W * 4, l.t4);\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < KS; k += 2) {\n"
+    "            const uint4 b = read.last(s + D * N::LAYER, k);\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < R; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int r = 0; r < R; r++) {\n"
+    "            const int row = tile * ROWS + r * 16 + l.gid;\n"
+    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);\n"
+    "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<class N> struct Rows {\n"
+    "    u32 own, ownx, ta, tax, tb, tbx;\n"
+    "    MLP_D Rows(int lane, int warp) {\n"
+    "        const u32 n = (lane >> 4) * 8 + (lane & 7), m = lane & 15;\n"
+    "        own = (warp * 32 + m) * N::SWB, ownx = ((lane >> 4) ^ swz<N>(m)) << 4;\n"
+    "        ta = n * N::SWB, tax = (((lane >> 3) & 1) ^ swz<N>(n)) << 4;\n"
+    "        tb = m * N::SWB, tbx = ownx;\n"
+    "    }\n"
+    "    MLP_D u32 at(u32 buffer, int r, int kt) const { return buffer + own + r * 16 * N::SWB + ((kt * 32) ^ ownx); }\n"
+    "    MLP_D uint4 left(u32 buffer, int ks, int mt) const { return ldsm4t(buffer + ks * 16 * N::SWB + ta + ((mt * 32) ^ tax)); }\n"
+    "    MLP_D uint4 right(u32 buffer, int ks, int nt) const { return ldsm4t(buffer + ks * 16 * N::SWB + tb + ((nt * 32) ^ tbx)); }\n"
+    "};\n"
+    "template<class N> MLP_D void store_fragment(const Rows<N> &rows, u32 buffer, int warp, int r, int kt, uint4 v) {\n"
+    "#ifdef MLP_STMATRIX\n"
+    "    stsm4(rows.at(buffer, r, kt), v);\n"
+    "#else\n"
+    "    Lane l;\n"
+    "    const u32 row = warp * 32 + r * 16 + l.gid, q[4] = {v.x, v.y, v.z, v.w};\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 4; i++) {\n"
     "        const u32 at = row + (i & 1) * 8;",
-    "        sts4(buffer + at * N::SWB + ((((u32)kt * 2 + (i >> 1)) ^ swz<N>(at)) << 4) + l.t4 * 4, q[i]);",
-    "    }",
-    "#endif",
-    "}",
-    "",
-    "",
-    "template<class N, int TEAMS> MLP_D void mma_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
-    "    constexpr int W = N::W, D = N::D, KS = N::KS, T = W / 32 * (W / 32), ROWS = 32 * T, TPB = TEAMS * T * 32;",
-    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16, WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;",
-    "    constexpr int LT = KS / T > 0 ? KS / T : 1; // tiles of 16 features of the last layer's gradient for each warp",
-    "    static_assert(W == 32 || W == 64, \"\");",
-    "    Lane l;",
-    "    const int team = uniform(thread_x() / (T * 32)), warp = uniform(thread_x() % (T * 32) / 32);",
-    "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST, tb = s + WEIGHTS_ROOM + team * TEAM;",
-    "    stage(s, image, N::LAYER, TPB);",
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, TPB);",
-    "    copy_commit(), copy_wait();",
-    "    block_sync();",
-    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x counts as H of layer 0",
-    "    const Reader<N> read(l.lane);",
-    "    const Rows<N> at(l.lane, warp);",
-    "    const int wn = warp / (W / 32), wk = warp % (W / 32), tiles = (rows + ROWS - 1) / ROWS;",
-    "    float w[D][2][2][8], wo[LT][4], wb[D][2][4], b0 = 0, b1 = 0, loss = 0;",
-    "#pragma unroll",
-    "    for (int d = 0; d < D; d++)",
-    "#pragma unroll",
-    "        for (int i = 0; i < 2; i++) {",
-    "            clear(w[d][i][0]), clear(w[d][i][1]);",
-    "#pragma unroll",
-    "            for (int e = 0; e < 4; e++) wb[d][i][e] = 0;",
-    "        }",
-    "#pragma unroll",
-    "    for (int i = 0; i < LT; i++)",
-    "#pragma unroll",
-    "        for (int e = 0; e < 4; e++) wo[i][e] = 0;",
-    "    for (int tile = block_x() * TEAMS + team; tile < tiles; tile += blocks_x() * TEAMS) {",
-    "        const int first = tile * ROWS + warp * 32 + l.gid;",
-    "        uint4 a[2][KS];",
-    "#pragma unroll",
-    "        for (int r = 0; r < 2; r++)",
-    "#pragma unroll",
-    "            for (int c = 0; c < KS / 2; c++) {",
-    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);",
-    "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};",
-    "                store_fragment<N>(at, sH, warp, r, 2 * c, a[r][2 * c]);",
-    "                store_fragment<N>(at, sH, warp, r, 2 * c + 1, a[r][2 * c + 1]);",
-    "            }",
-    "#pragma unroll",
-    "        for (int layer = 0; layer < D; layer++) {",
-    "            uint4 n[2][KS];",
-    "#pragma unroll",
-    "            for (int nt = 0; nt < KS; nt++) {",
-    "                float c[2][8];",
-    "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);",
-    "#pragma unroll",
-    "                for (int k = 0; k < KS; k++) {",
-    "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);",
-    "                    mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);",
-    "                }",
-    "#pragma unroll",
-    "                for (int r = 0; r < 2; r++) {",
-    "                    n[r][nt] = activate8<N>(c[r]);",
-    "                    store_fragment<N>(at, sH + (layer + 1) * BUFFER, warp, r, nt, n[r][nt]);",
-    "                }",
-    "            }",
-    "#pragma unroll",
-    "            for (int r = 0; r < 2; r++)",
-    "#pragma unroll",
-    "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];",
-    "        }",
-    "        uint4 go[2];",
-    "        {",
-    "            float o[2][4];",
-    "            start4<N>(o[0], biases + D * W * 4, l.t4), start4<N>(o[1], biases + D * W * 4, l.t4);",
-    "#pragma unroll",
-    "            for (int k = 0; k < KS; k += 2) {",
-    "                const uint4 b = read.last(s + D * N::LAYER, k);",
-    "#pragma unroll",
-    "                for (int r = 0; r < 2; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);",
-    "            }",
-    "#pragma unroll",
-    "            for (int r = 0; r < 2; r++) {",
+    "        sts4(buffer + at * N::SWB + ((((u32)kt * 2 + (i >> 1)) ^ swz<N>(at)) << 4) + l.t4 * 4, q[i]);\n"
+    "    }\n"
+    "#endif\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<class N, int TEAMS> MLP_D void mma_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "    constexpr int W = N::W, D = N::D, KS = N::KS, T = W / 32 * (W / 32), ROWS = 32 * T, TPB = TEAMS * T * 32;\n"
+    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16, WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
+    "    constexpr int LT = KS / T > 0 ? KS / T : 1; // tiles of 16 features of the last layer's gradient for each warp\n"
+    "    static_assert(W == 32 || W == 64, \"\");\n"
+    "    Lane l;\n"
+    "    const int team = uniform(thread_x() / (T * 32)), warp = uniform(thread_x() % (T * 32) / 32);\n"
+    "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST, tb = s + WEIGHTS_ROOM + team * TEAM;\n"
+    "    stage(s, image, N::LAYER, TPB);\n"
+    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, TPB);\n"
+    "    copy_commit(), copy_wait();\n"
+    "    block_sync();\n"
+    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x counts as H of layer 0\n"
+    "    const Reader<N> read(l.lane);\n"
+    "    const Rows<N> at(l.lane, warp);\n"
+    "    const int wn = warp / (W / 32), wk = warp % (W / 32), tiles = (rows + ROWS - 1) / ROWS;\n"
+    "    float w[D][2][2][8], wo[LT][4], wb[D][2][4], b0 = 0, b1 = 0, loss = 0;\n"
+    "#pragma unroll\n"
+    "    for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 2; i++) {\n"
+    "            clear(w[d][i][0]), clear(w[d][i][1]);\n"
+    "#pragma unroll\n"
+    "            for (int e = 0; e < 4; e++) wb[d][i][e] = 0;\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < LT; i++)\n"
+    "#pragma unroll\n"
+    "        for (int e = 0; e < 4; e++) wo[i][e] = 0;\n"
+    "    for (int tile = block_x() * TEAMS + team; tile < tiles; tile += blocks_x() * TEAMS) {\n"
+    "        const int first = tile * ROWS + warp * 32 + l.gid;\n"
+    "        uint4 a[2][KS];\n"
+    "#pragma unroll\n"
+    "        for (int r = 0; r < 2; r++)\n"
+    "#pragma unroll\n"
+    "            for (int c = 0; c < KS / 2; c++) {\n"
+    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);\n"
+    "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};\n"
+    "                store_fragment<N>(at, sH, warp, r, 2 * c, a[r][2 * c]);\n"
+    "                store_fragment<N>(at, sH, warp, r, 2 * c + 1, a[r][2 * c + 1]);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "        for (int layer = 0; layer < D; layer++) {\n"
+    "            uint4 n[2][KS];\n"
+    "#pragma unroll\n"
+    "            for (int nt = 0; nt < KS; nt++) {\n"
+    "                float c[2][8];\n"
+    "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);\n"
+    "#pragma unroll\n"
+    "                for (int k = 0; k < KS; k++) {\n"
+    "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);\n"
+    "                    mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
+    "                }\n"
+    "#pragma unroll\n"
+    "                for (int r = 0; r < 2; r++) {\n"
+    "                    n[r][nt] = activate8<N>(c[r]);\n"
+    "                    store_fragment<N>(at, sH + (layer + 1) * BUFFER, warp, r, nt, n[r][nt]);\n"
+    "                }\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 2; r++)\n"
+    "#pragma unroll\n"
+    "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];\n"
+    "        }\n"
+    "        uint4 go[2];\n"
+    "        {\n"
+    "            float o[2][4];\n"
+    "            start4<N>(o[0], biases + D * W * 4, l.t4), start4<N>(o[1], biases + D * W * 4, l.t4);\n"
+    "#pragma unroll\n"
+    "            for (int k = 0; k < KS; k += 2) {\n"
+    "                const uint4 b = read.last(s + D * N::LAYER, k);\n"
+    "#pragma unroll\n"
+    "                for (int r = 0; r < 2; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 2; r++) {\n"
     "                const int row = first + r * 16;",
-    "                const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);",
-    "                lose2<N>(o[r][0], o[r][1], t0, row, rows, l.t4 * 2, up, loss);",
-    "                lose2<N>(o[r][2], o[r][3], t1, row + 8, rows, l.t4 * 2, up, loss);",
-    "                if (N::BIAS) b0 += o[r][0] + o[r][2], b1 += o[r][1] + o[r][3];",
-    "                go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};",
-    "                sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);",
-    "                sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);",
-    "            }",
-    "        }",
-    "        team_sync<T * 32>(1 + team);",
-    "        if (warp * LT < KS)",
-    "            for (int ks = 0; ks < ROWS / 16; ks++) {",
-    "                const uint2 b = ldsm2t(sO + ks * 256 + (l.lane & 15) * 16);",
-    "#pragma unroll",
-    "                for (int i = 0; i < LT; i++) mma<N::BF>(wo[i], at.left(sH + D * BUFFER, ks, warp * LT + i), b.x, b.y);",
-    "            }",
-    "#pragma unroll",
-    "        for (int nt = 0; nt < KS; nt++) {",
-    "            const uint4 b = read.transposed(s + D * N::LAYER, 16, 0, nt);",
-    "#pragma unroll",
-    "            for (int r = 0; r < 2; r++) {",
-    "                float c[8];",
-    "                clear(c);",
-    "                mma2<N::BF>(c, go[r], b);",
-    "                a[r][nt] = masked8<N>(c, ldsm4(at.at(sH + D * BUFFER, r, nt)));",
-    "                store_fragment<N>(at, sG, warp, r, nt, a[r][nt]);",
-    "            }",
-    "        }",
-    "        team_sync<T * 32>(1 + team);",
-    "#pragma unroll",
-    "        for (int layer = D - 1; layer >= 0; layer--) {",
-    "            const bool odd = (D - 1 - layer) % 2;",
-    "            const u32 from = odd ? sH + D * BUFFER : sG, to = odd ? sG : sH + D * BUFFER, h = sH + layer * BUFFER;",
-    "            for (int ks = 0; ks < ROWS / 16; ks++) { // gradients of the weights, over the team's rows",
-    "                uint4 p[2], q[2];",
-    "#pragma unroll",
-    "                for (int i = 0; i < 2; i++) p[i] = at.left(from, ks, wn * 2 + i), q[i] = at.right(h, ks, wk * 2 + i);",
-    "#pragma unroll",
-    "                for (int i = 0; i < 2; i++) {",
-    "                    mma2<N::BF>(w[layer][i][0], p[i], q[0]), mma2<N::BF>(w[layer][i][1], p[i], q[1]);",
-    "                    if constexpr (N::BIAS) mma<N::BF>(wb[layer][i], p[i], N::BF ? 0x3f803f80u : 0x3c003c00u, N::BF ? 0x3f803f80u : 0x3c003c00u);",
-    "                }",
-    "            }",
-    "            if (layer > 0 || N::DX) {",
-    "                uint4 n[2][KS];",
-    "#pragma unroll",
-    "                for (int nt = 0; nt < KS; nt++) {",
-    "                    float c[2][8];",
-    "                    clear(c[0]), clear(c[1]);",
-    "#pragma unroll",
-    "                    for (int k = 0; k < KS; k++) {",
-    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);",
-    "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);",
-    "                    }",
-    "#pragma unroll",
-    "                    for (int r = 0; r < 2; r++) {",
-    "                        if (layer > 0) {",
-    "                            n[r][nt] = masked8<N>(c[r], ldsm4(at.at(h, r, nt)));",
-    "                            store_fragment<N>(at, to, warp, r, nt, n[r][nt]);",
-    "                        } else {",
-    "#pragma unroll",
-    "                            for (int e = 0; e < 8; e += 2) // the first layer's k is permuted",
-    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), c[r][e] * dx_scale, c[r][e + 1] * dx_scale);",
-    "                        }",
-    "                    }",
-    "                }",
-    "                if (layer > 0)",
-    "#pragma unroll",
-    "                    for (int r = 0; r < 2; r++)",
-    "#pragma unroll",
-    "                        for (int k = 0; k < KS; k++) a[r][k] = n[r][k];",
-    "            }",
-    "            team_sync<T * 32>(1 + team);",
-    "        }",
-    "    }",
-    "",
-    "    block_sync();",
-    "    const u32 q = s + thread_x() % (T * 32) * 16;",
-    "    constexpr int STEP = T * 512;",
-    "    auto put = [&](u32 at, const float *v) { sts16(at, uint4{__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])}); };",
+    "                const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
+    "                lose2<N>(o[r][0], o[r][1], t0, row, rows, l.t4 * 2, up, loss);\n"
+    "                lose2<N>(o[r][2], o[r][3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
+    "                if (N::BIAS) b0 += o[r][0] + o[r][2], b1 += o[r][1] + o[r][3];\n"
+    "                go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};\n"
+    "                sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);\n"
+    "                sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);\n"
+    "            }\n"
+    "        }\n"
+    "        team_sync<T * 32>(1 + team);\n"
+    "        if (warp * LT < KS)\n"
+    "            for (int ks = 0; ks < ROWS / 16; ks++) {\n"
+    "                const uint2 b = ldsm2t(sO + ks * 256 + (l.lane & 15) * 16);\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < LT; i++) mma<N::BF>(wo[i], at.left(sH + D * BUFFER, ks, warp * LT + i), b.x, b.y);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "        for (int nt = 0; nt < KS; nt++) {\n"
+    "            const uint4 b = read.transposed(s + D * N::LAYER, 16, 0, nt);\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 2; r++) {\n"
+    "                float c[8];\n"
+    "                clear(c);\n"
+    "                mma2<N::BF>(c, go[r], b);\n"
+    "                a[r][nt] = masked8<N>(c, ldsm4(at.at(sH + D * BUFFER, r, nt)));\n"
+    "                store_fragment<N>(at, sG, warp, r, nt, a[r][nt]);\n"
+    "            }\n"
+    "        }\n"
+    "        team_sync<T * 32>(1 + team);\n"
+    "#pragma unroll\n"
+    "        for (int layer = D - 1; layer >= 0; layer--) {\n"
+    "            const bool odd = (D - 1 - layer) % 2;\n"
+    "            const u32 from = odd ? sH + D * BUFFER : sG, to = odd ? sG : sH + D * BUFFER, h = sH + layer * BUFFER;\n"
+    "            for (int ks = 0; ks < ROWS / 16; ks++) { // gradients of the weights, over the team's rows\n"
+    "                uint4 p[2], q[2];\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 2; i++) p[i] = at.left(from, ks, wn * 2 + i), q[i] = at.right(h, ks, wk * 2 + i);\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 2; i++) {\n"
+    "                    mma2<N::BF>(w[layer][i][0], p[i], q[0]), mma2<N::BF>(w[layer][i][1], p[i], q[1]);\n"
+    "                    if constexpr (N::BIAS) mma<N::BF>(wb[layer][i], p[i], N::BF ? 0x3f803f80u : 0x3c003c00u, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
+    "                }\n"
+    "            }\n"
+    "            if (layer > 0 || N::DX) {\n"
+    "                uint4 n[2][KS];\n"
+    "#pragma unroll\n"
+    "                for (int nt = 0; nt < KS; nt++) {\n"
+    "                    float c[2][8];\n"
+    "                    clear(c[0]), clear(c[1]);\n"
+    "#pragma unroll\n"
+    "                    for (int k = 0; k < KS; k++) {\n"
+    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);\n"
+    "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
+    "                    }\n"
+    "#pragma unroll\n"
+    "                    for (int r = 0; r < 2; r++) {\n"
+    "                        if (layer > 0) {\n"
+    "                            n[r][nt] = masked8<N>(c[r], ldsm4(at.at(h, r, nt)));\n"
+    "                            store_fragment<N>(at, to, warp, r, nt, n[r][nt]);\n"
+    "                        } else {\n"
+    "#pragma unroll\n"
+    "                            for (int e = 0; e < 8; e += 2) // the first layer's k is permuted\n"
+    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), c[r][e] * dx_scale, c[r][e + 1] * dx_scale);\n"
+    "                        }\n"
+    "                    }\n"
+    "                }\n"
+    "                if (layer > 0)\n"
+    "#pragma unroll\n"
+    "                    for (int r = 0; r < 2; r++)\n"
+    "#pragma unroll\n"
+    "                        for (int k = 0; k < KS; k++) a[r][k] = n[r][k];\n"
+    "            }\n"
+    "            team_sync<T * 32>(1 + team);\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "    block_sync();\n"
+    "    const u32 q = s + thread_x() % (T * 32) * 16;\n"
+    "    constexpr int STEP = T * 512;\n"
+    "    auto put = [&](u32 at, const float *v) { sts16(at, uint4{__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])}); };\n"
     "    auto add = [&](u32 at, float *v) {",
-    "        uint4 u = lds16(at);",
-    "        v[0] += __uint_as_float(u.x), v[1] += __uint_as_float(u.y), v[2] += __uint_as_float(u.z), v[3] += __uint_as_float(u.w);",
-    "    };",
-    "    for (int tm = 1; tm < TEAMS; tm++) {",
-    "        if (team == tm) {",
-    "#pragma unroll",
-    "            for (int d = 0; d < D; d++)",
-    "#pragma unroll",
-    "                for (int i = 0; i < 2; i++) {",
-    "#pragma unroll",
-    "                    for (int j = 0; j < 4; j++) put(q + (d * 10 + i * 4 + j) * STEP, &w[d][i][j / 2][j % 2 * 4]);",
-    "                    if (N::BIAS) put(q + (d * 10 + 8 + i) * STEP, wb[d][i]);",
-    "                }",
-    "#pragma unroll",
-    "            for (int i = 0; i < LT; i++) put(q + (D * 10 + i) * STEP, wo[i]);",
-    "        }",
-    "        block_sync();",
-    "        if (team == 0) {",
-    "#pragma unroll",
-    "            for (int d = 0; d < D; d++)",
-    "#pragma unroll",
-    "                for (int i = 0; i < 2; i++) {",
-    "#pragma unroll",
-    "                    for (int j = 0; j < 4; j++) add(q + (d * 10 + i * 4 + j) * STEP, &w[d][i][j / 2][j % 2 * 4]);",
-    "                    if (N::BIAS) add(q + (d * 10 + 8 + i) * STEP, wb[d][i]);",
-    "                }",
-    "#pragma unroll",
-    "            for (int i = 0; i < LT; i++) add(q + (D * 10 + i) * STEP, wo[i]);",
-    "        }",
-    "        block_sync();",
-    "    }",
-    "    float *out = part + (size_t)block_x() * N::PART;",
-    "    if (team == 0) {",
-    "#pragma unroll",
-    "        for (int d = 0; d < D; d++)",
-    "#pragma unroll",
-    "            for (int i = 0; i < 2; i++) {",
-    "#pragma unroll",
-    "                for (int j = 0; j < 2; j++)",
-    "#pragma unroll",
-    "                    for (int e = 0; e < 8; e += 2) {",
-    "                        const int n = wn * 32 + i * 16 + l.gid + e / 2 % 2 * 8, k = wk * 32 + j * 16 + e / 4 * 8 + l.t4 * 2;",
-    "                        *(float2 *)(out + d * W * W + n * W + (d ? k : perm(k))) = float2{w[d][i][j][e], w[d][i][j][e + 1]};",
-    "                    }",
-    "                if (N::BIAS && l.t4 == 0 && wk == 0) {",
-    "                    out[N::PBIAS + d * W + wn * 32 + i * 16 + l.gid] = wb[d][i][0];",
-    "                    out[N::PBIAS + d * W + wn * 32 + i * 16 + l.gid + 8] = wb[d][i][2];",
-    "                }",
-    "            }",
-    "#pragma unroll",
-    "        for (int i = 0; i < LT; i++)",
-    "#pragma unroll",
-    "            for (int e = 0; e < 4; e++)",
-    "                if (warp * LT < KS) out[D * W * W + (l.t4 * 2 + e % 2) * W + (warp * LT + i) * 16 + l.gid + e / 2 * 8] = wo[i][e];",
-    "    }",
-    "    sum_tail<N, TEAMS * T>(s, b0, b1, loss, out);",
-    "}",
-    "",
-    "",
-    "",
-    "struct Parameter {",
-    "    int layer, n, k; // k is -1 for a bias",
-    "};",
-    "template<class N> MLP_D Parameter find(int p) {",
-    "    Parameter f = {0, 0, 0};",
-    "#pragma unroll 1",
-    "    for (; f.layer <= N::D; f.layer++) {",
-    "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;",
-    "        if (p < weights) {",
-    "            f.n = p % out, f.k = p / out;",
-    "            return f;",
-    "        }",
-    "        p -= weights;",
-    "        if (N::BIAS && p < out) {",
-    "            f.n = p, f.k = -1;",
-    "            return f;",
-    "        }",
-    "        if (N::BIAS) p -= out;",
-    "    }",
-    "    return f;",
-    "}",
-    "template<class N> MLP_D int count() { return N::W * (N::I + (N::D - 1) * N::W + N::O) + (N::BIAS ? N::D * N::W + N::O : 0); }",
-    "",
-    "template<class N> MLP_D void put(void *image, Parameter f, float v) {",
-    "    char *c = (char *)image;",
-    "    if (f.k < 0) {",
-    "        *(float *)(c + (N::D + 1) * N::LAYER + N::LAST + (f.layer * N::W + f.n) * 4) = v;",
-    "        return;",
-    "    }",
-    "    const unsigned short h = (unsigned short)pack<N::BF>(v, 0);",
-    "    const int rows = f.layer < N::D ? N::W : 16;",
-    "    *(unsigned short *)(c + (f.layer + 1) * N::LAYER + place<N>(rows, f.n, f.k)) = h;",
-    "    if (f.layer == 0) *(unsigned short *)(c + place<N>(N::W, f.n, unperm(f.k))) = h;",
-    "    if (f.layer == N::D - 2 && N::IMAGE > N::TURNED) *(unsigned short *)(c + N::TURNED + place<N>(N::W, perm(f.n), f.k)) = h;",
-    "}",
-    "template<class N> MLP_D void pack_weights(const float *parameters, void *image) {",
-    "    for (int p = block_x() * 256 + thread_x(); p < count<N>(); p += blocks_x() * 256) put<N>(image, find<N>(p), parameters[p]);",
-    "}",
-    "",
-    "",
-    "",
+    "        uint4 u = lds16(at);\n"
+    "        v[0] += __uint_as_float(u.x), v[1] += __uint_as_float(u.y), v[2] += __uint_as_float(u.z), v[3] += __uint_as_float(u.w);\n"
+    "    };\n"
+    "    for (int tm = 1; tm < TEAMS; tm++) {\n"
+    "        if (team == tm) {\n"
+    "#pragma unroll\n"
+    "            for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 2; i++) {\n"
+    "#pragma unroll\n"
+    "                    for (int j = 0; j < 4; j++) put(q + (d * 10 + i * 4 + j) * STEP, &w[d][i][j / 2][j % 2 * 4]);\n"
+    "                    if (N::BIAS) put(q + (d * 10 + 8 + i) * STEP, wb[d][i]);\n"
+    "                }\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < LT; i++) put(q + (D * 10 + i) * STEP, wo[i]);\n"
+    "        }\n"
+    "        block_sync();\n"
+    "        if (team == 0) {\n"
+    "#pragma unroll\n"
+    "            for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 2; i++) {\n"
+    "#pragma unroll\n"
+    "                    for (int j = 0; j < 4; j++) add(q + (d * 10 + i * 4 + j) * STEP, &w[d][i][j / 2][j % 2 * 4]);\n"
+    "                    if (N::BIAS) add(q + (d * 10 + 8 + i) * STEP, wb[d][i]);\n"
+    "                }\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < LT; i++) add(q + (D * 10 + i) * STEP, wo[i]);\n"
+    "        }\n"
+    "        block_sync();\n"
+    "    }\n"
+    "    float *out = part + (size_t)block_x() * N::PART;\n"
+    "    if (team == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 2; i++) {\n"
+    "#pragma unroll\n"
+    "                for (int j = 0; j < 2; j++)\n"
+    "#pragma unroll\n"
+    "                    for (int e = 0; e < 8; e += 2) {\n"
+    "                        const int n = wn * 32 + i * 16 + l.gid + e / 2 % 2 * 8, k = wk * 32 + j * 16 + e / 4 * 8 + l.t4 * 2;\n"
+    "                        *(float2 *)(out + d * W * W + n * W + (d ? k : perm(k))) = float2{w[d][i][j][e], w[d][i][j][e + 1]};\n"
+    "                    }\n"
+    "                if (N::BIAS && l.t4 == 0 && wk == 0) {\n"
+    "                    out[N::PBIAS + d * W + wn * 32 + i * 16 + l.gid] = wb[d][i][0];\n"
+    "                    out[N::PBIAS + d * W + wn * 32 + i * 16 + l.gid + 8] = wb[d][i][2];\n"
+    "                }\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < LT; i++)\n"
+    "#pragma unroll\n"
+    "            for (int e = 0; e < 4; e++)\n"
+    "                if (warp * LT < KS) out[D * W * W + (l.t4 * 2 + e % 2) * W + (warp * LT + i) * 16 + l.gid + e / 2 * 8] = wo[i][e];\n"
+    "    }\n"
+    "    sum_tail<N, TEAMS * T>(s, b0, b1, loss, out);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct Parameter {\n"
+    "    int layer, n, k; // k is -1 for a bias\n"
+    "};\n"
+    "template<class N> MLP_D Parameter find(int p) {\n"
+    "    Parameter f = {0, 0, 0};\n"
+    "#pragma unroll 1\n"
+    "    for (; f.layer <= N::D; f.layer++) {\n"
+    "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;\n"
+    "        if (p < weights) {\n"
+    "            f.n = p % out, f.k = p / out;\n"
+    "            return f;\n"
+    "        }\n"
+    "        p -= weights;\n"
+    "        if (N::BIAS && p < out) {\n"
+    "            f.n = p, f.k = -1;\n"
+    "            return f;\n"
+    "        }\n"
+    "        if (N::BIAS) p -= out;\n"
+    "    }\n"
+    "    return f;\n"
+    "}\n"
+    "template<class N> MLP_D int count() { return N::W * (N::I + (N::D - 1) * N::W + N::O) + (N::BIAS ? N::D * N::W + N::O : 0); }\n"
+    "\n"
+    "template<class N> MLP_D void put(void *image, Parameter f, float v) {\n"
+    "    char *c = (char *)image;\n"
+    "    if (f.k < 0) {\n"
+    "        *(float *)(c + (N::D + 1) * N::LAYER + N::LAST + (f.layer * N::W + f.n) * 4) = v;\n"
+    "        return;\n"
+    "    }\n"
+    "    const unsigned short h = (unsigned short)pack<N::BF>(v, 0);\n"
+    "    const int rows = f.layer < N::D ? N::W : 16;\n"
+    "    *(unsigned short *)(c + (f.layer + 1) * N::LAYER + place<N>(rows, f.n, f.k)) = h;\n"
+    "    if (f.layer == 0) *(unsigned short *)(c + place<N>(N::W, f.n, unperm(f.k))) = h;\n"
+    "    if (f.layer == N::D - 2 && N::IMAGE > N::TURNED) *(unsigned short *)(c + N::TURNED + place<N>(N::W, perm(f.n), f.k)) = h;\n"
+    "}\n"
+    "template<class N> MLP_D void pack_weights(const float *parameters, void *image) {\n"
+    "    for (int p = block_x() * 256 + thread_x(); p < count<N>(); p += blocks_x() * 256) put<N>(image, find<N>(p), parameters[p]);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
     "struct Steps {",
-    "    float scale, loss_scale, rate, epsilon, beta1, beta2, log1, log2; // log: natural logarithms of beta1 and beta2",
-    "};",
-    "",
-    "",
-    "enum { COUNTERS = 4 };",
-    "template<class N> MLP_D void update_with(float *counters, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {",
-    "    const u32 s = shared_base();",
-    "    const float *part = counters + COUNTERS, step = counters[0] + 1;",
-    "    const int lane = thread_x() % 32, slice = thread_x() / 32, p = block_x() * 32 + lane, all = count<N>();",
-    "    const bool some = p < all;",
-    "    const Parameter f = some ? find<N>(p) : Parameter{0, 0, 0};",
-    "    const int at = f.k < 0 ? N::PBIAS + f.layer * N::W + f.n : f.layer * N::W * N::W + f.n * N::W + f.k;",
-    "    float a = 0, b = 0;",
-    "    if (some)",
-    "#pragma unroll 8",
-    "        for (int r = slice; r < rows; r += 8) a += part[(size_t)r * N::PART + at];",
-    "    if (slice == 0)",
-    "        for (int r = lane; r < rows; r += 32) b += part[(size_t)r * N::PART + N::PLOSS];",
-    "    sts4(s + (slice * 33 + lane) * 4, __float_as_uint(a));",
-    "    block_sync();",
-    "    if (slice != 0) return;",
-    "#pragma unroll",
-    "    for (int i = 16; i; i /= 2) b += lane_xor(b, i);",
-    "    b *= q.loss_scale;",
-    "    const bool moves = mode != 0 && fabsf(b) <= 3e38f;",
-    "    if (p == 0) {",
-    "        gradients[all] = b;",
-    "        if (moves) counters[1] = step;",
-    "    }",
-    "    if (!some) return;",
-    "    a = 0;",
-    "    for (int i = 0; i < 8; i++) a += lds_float(s + (i * 33 + lane) * 4);",
-    "    a *= q.scale;",
-    "    gradients[p] = a;",
-    "    if (!moves) return;",
-    "    float v = parameters[p];",
-    "    if (mode == 1) {",
-    "        const float m1 = state[p] = q.beta1 * state[p] + (1 - q.beta1) * a, m2 = state[all + p] = q.beta2 * state[all + p] + (1 - q.beta2) * a * a;",
-    "        v -= q.rate * (m1 / -expm1f(step * q.log1)) / (sqrtf(m2 / -expm1f(step * q.log2)) + q.epsilon);",
-    "    } else v -= q.rate * a;",
-    "    parameters[p] = v;",
-    "    put<N>(image, f, v);",
+    "    float scale, loss_scale, rate, epsilon, beta1, beta2, log1, log2; // log: natural logarithms of beta1 and beta2\n"
+    "};\n"
+    "\n"
+    "\n"
+    "enum { COUNTERS = 4 };\n"
+    "template<class N> MLP_D void update_with(float *counters, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {\n"
+    "    const u32 s = shared_base();\n"
+    "    const float *part = counters + COUNTERS, step = counters[0] + 1;\n"
+    "    const int lane = thread_x() % 32, slice = thread_x() / 32, p = block_x() * 32 + lane, all = count<N>();\n"
+    "    const bool some = p < all;\n"
+    "    const Parameter f = some ? find<N>(p) : Parameter{0, 0, 0};\n"
+    "    const int at = f.k < 0 ? N::PBIAS + f.layer * N::W + f.n : f.layer * N::W * N::W + f.n * N::W + f.k;\n"
+    "    float a = 0, b = 0;\n"
+    "    if (some)\n"
+    "#pragma unroll 8\n"
+    "        for (int r = slice; r < rows; r += 8) a += part[(size_t)r * N::PART + at];\n"
+    "    if (slice == 0)\n"
+    "        for (int r = lane; r < rows; r += 32) b += part[(size_t)r * N::PART + N::PLOSS];\n"
+    "    sts4(s + (slice * 33 + lane) * 4, __float_as_uint(a));\n"
+    "    block_sync();\n"
+    "    if (slice != 0) return;\n"
+    "#pragma unroll\n"
+    "    for (int i = 16; i; i /= 2) b += lane_xor(b, i);\n"
+    "    b *= q.loss_scale;\n"
+    "    const bool moves = mode != 0 && fabsf(b) <= 3e38f;\n"
+    "    if (p == 0) {\n"
+    "        gradients[all] = b;\n"
+    "        if (moves) counters[1] = step;\n"
+    "    }\n"
+    "    if (!some) return;\n"
+    "    a = 0;\n"
+    "    for (int i = 0; i < 8; i++) a += lds_float(s + (i * 33 + lane) * 4);\n"
+    "    a *= q.scale;\n"
+    "    gradients[p] = a;\n"
+    "    if (!moves) return;\n"
+    "    float v = parameters[p];\n"
+    "    if (mode == 1) {\n"
+    "        const float m1 = state[p] = q.beta1 * state[p] + (1 - q.beta1) * a, m2 = state[all + p] = q.beta2 * state[all + p] + (1 - q.beta2) * a * a;\n"
+    "        v -= q.rate * (m1 / -expm1f(step * q.log1)) / (sqrtf(m2 / -expm1f(step * q.log2)) + q.epsilon);\n"
+    "    } else v -= q.rate * a;\n"
+    "    parameters[p] = v;\n"
+    "    put<N>(image, f, v);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31)>;\n"
+    "\n"
+    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) {\n"
+    "    constexpr int WARPS = P >> 12 & 63;\n"
+    "    if constexpr (P >> 18 == 0 && (P >> 11 & 1)) {\n"
+    "#ifdef MLP_WGMMA\n"
+    "        wg_forward<NetOf<S, P>, WARPS / 4>(image, x, y, rows);\n"
+    "#else\n"
+    "        static_assert(!P, \"this engine needs sm_90a\");\n"
+    "#endif\n"
+    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(image, x, y, rows);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
+    "    part += COUNTERS;\n"
+    "    constexpr int WARPS = P >> 12 & 63, TEAM = (S & 255) / 32 * ((S & 255) / 32);\n"
+    "    if constexpr (P >> 18 == 1 && (P >> 11 & 1)) {\n"
+    "#ifdef MLP_WGMMA\n"
+    "        if constexpr ((S & 255) == 128) wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);\n"
+    "        else wg_gradient<NetOf<S, P>, WARPS / 4>(image, x, t, part, dx, rows, up, dx_scale);\n"
+    "#else\n"
+    "        static_assert(!P, \"this engine needs sm_90a\");\n"
+    "#endif\n"
+    "    } else if constexpr (P >> 18 == 1) mma_gradient<NetOf<S, P>, WARPS / TEAM>(image, x, t, part, dx, rows, up, dx_scale);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {\n"
+    "#ifdef MLP_WGMMA\n"
+    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);\n"
+    "#endif\n"
+    "}\n"
+    "template<int S, int P> MLP_D void update(float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {\n"
+    "    if constexpr (P >> 18 == 2)\n"
+    "        update_with<NetOf<S, P>>(part, gradients, parameters, state, image, Steps{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, (int)c.x, (int)c.y);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void pack_all(const float *parameters, void *image) {\n"
+    "    if constexpr (P >> 18 == 3) pack_weights<NetOf<S, P>>(parameters, image);\n"
     "}",
-    "",
-    "",
-    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31)>;",
-    "",
-    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) {",
-    "    constexpr int WARPS = P >> 12 & 63;",
-    "    if constexpr (P >> 18 == 0 && (P >> 11 & 1)) {",
-    "#ifdef MLP_WGMMA",
-    "        wg_forward<NetOf<S, P>, WARPS / 4>(image, x, y, rows);",
-    "#else",
-    "        static_assert(!P, \"this engine needs sm_90a\");",
-    "#endif",
-    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(image, x, y, rows);",
-    "}",
-    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {",
-    "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];",
-    "    part += COUNTERS;",
-    "    constexpr int WARPS = P >> 12 & 63, TEAM = (S & 255) / 32 * ((S & 255) / 32);",
-    "    if constexpr (P >> 18 == 1 && (P >> 11 & 1)) {",
-    "#ifdef MLP_WGMMA",
-    "        if constexpr ((S & 255) == 128) wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);",
-    "        else wg_gradient<NetOf<S, P>, WARPS / 4>(image, x, t, part, dx, rows, up, dx_scale);",
-    "#else",
-    "        static_assert(!P, \"this engine needs sm_90a\");",
-    "#endif",
-    "    } else if constexpr (P >> 18 == 1) mma_gradient<NetOf<S, P>, WARPS / TEAM>(image, x, t, part, dx, rows, up, dx_scale);",
-    "}",
-    "template<int S, int P> MLP_D void rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {",
-    "#ifdef MLP_WGMMA",
-    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);",
-    "#endif",
-    "}",
-    "template<int S, int P> MLP_D void update(float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {",
-    "    if constexpr (P >> 18 == 2)",
-    "        update_with<NetOf<S, P>>(part, gradients, parameters, state, image, Steps{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, (int)c.x, (int)c.y);",
-    "}",
-    "template<int S, int P> MLP_D void pack_all(const float *parameters, void *image) {",
-    "    if constexpr (P >> 18 == 3) pack_weights<NetOf<S, P>>(parameters, image);",
-    "}",
-    "} // namespace spy_mlp",
-    ")\");",
-    "}",
-    "",
-    "static const int shape = mlp_width | (mlp_depth << 8) | (mlp_inputs << 12) | (mlp_outputs << 20);",
-    "static const int options = mlp_activation | (mlp_loss << 3) | (mlp_flags << 6) | (mlp_engine << 11) | (mlp_warps << 12) | (mlp_kernel << 18);",
-    "",
-    "void forward(int s, int p, uint4* image, half* x, half* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
-    "void forward(int s, int p, uint4* image, float* x, float* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
-    "void gradient(int s, int p, uint4* image, half* x, half* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
-    "void gradient(int s, int p, uint4* image, float* x, float* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
-    "void gradientRest(int s, int p, uint4* image, float* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
-    "void gradientRest(int s, int p, uint4* image, half* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
-    "void update(int s, int p, float* part, float* gradients, float* parameters, float* state, uint4* image, float4 a, float4 b, uint2 c) { __intrinsic_asm \"spy_mlp::update<$0, $1>($2, $3, $4, $5, $6, $7, $8, $9)\"; }",
-    "void packAll(int s, int p, float* parameters, uint4* image) { __intrinsic_asm \"spy_mlp::pack_all<$0, $1>($2, $3)\"; }",
-    "",
-    "",
-    "[CudaKernel] public void mlp_forward(uint4* image, half* x, half* y, uint rows)",
-    "{",
-    "    needs();",
-    "    forward(shape, options, image, x, y, rows);",
-    "}",
-    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // compiled with flag 4",
-    "{",
-    "    needs();",
-    "    forward(shape, options, image, x, y, rows);",
-    "}",
-    "",
-    "",
-    "[CudaKernel] public void mlp_gradient(uint4* image, half* x, half* targets, float* part, float* dx, uint rows, float up, float dx_scale)",
-    "{",
-    "    needs();",
-    "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
-    "}",
-    "",
-    "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale)",
-    "{",
-    "    needs();",
-    "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
-    "}",
-    "",
-    "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, float* between, float* part, float* dx, uint rows, float dx_scale)",
-    "{",
-    "    needs();",
-    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
-    "}",
-    "",
-    "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale)",
-    "{",
-    "    needs();",
-    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "[CudaKernel] public void mlp_update(float* part, float* gradients, float* parameters, float* state, uint4* image, float4 scales, float4 betas, uint2 rows_mode)",
-    "{",
-    "    needs();",
-    "    update(shape, options, part, gradients, parameters, state, image, scales, betas, rows_mode);",
-    "}",
-    "",
-    "[CudaKernel] public void mlp_pack(float* parameters, uint4* image)",
-    "{",
-    "    needs();",
-    "    packAll(shape, options, parameters, image);",
+    "} // namespace spy_mlp\n"
+    ")\");\n"
+    "}\n"
+    "\n"
+    "static const int shape = mlp_width | (mlp_depth << 8) | (mlp_inputs << 12) | (mlp_outputs << 20);\n"
+    "static const int options = mlp_activation | (mlp_loss << 3) | (mlp_flags << 6) | (mlp_engine << 11) | (mlp_warps << 12) | (mlp_kernel << 18);\n"
+    "\n"
+    "void forward(int s, int p, uint4* image, half* x, half* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }\n"
+    "void forward(int s, int p, uint4* image, float* x, float* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }\n"
+    "void gradient(int s, int p, uint4* image, half* x, half* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }\n"
+    "void gradient(int s, int p, uint4* image, float* x, float* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }\n"
+    "void gradientRest(int s, int p, uint4* image, float* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }\n"
+    "void gradientRest(int s, int p, uint4* image, half* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }\n"
+    "void update(int s, int p, float* part, float* gradients, float* parameters, float* state, uint4* image, float4 a, float4 b, uint2 c) { __intrinsic_asm \"spy_mlp::update<$0, $1>($2, $3, $4, $5, $6, $7, $8, $9)\"; }\n"
+    "void packAll(int s, int p, float* parameters, uint4* image) { __intrinsic_asm \"spy_mlp::pack_all<$0, $1>($2, $3)\"; }\n"
+    "\n"
+    "\n"
+    "[CudaKernel] public void mlp_forward(uint4* image, half* x, half* y, uint rows)\n"
+    "{\n"
+    "    needs();\n"
+    "    forward(shape, options, image, x, y, rows);\n"
+    "}\n"
+    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // compiled with flag 4\n"
+    "{\n"
+    "    needs();\n"
+    "    forward(shape, options, image, x, y, rows);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "[CudaKernel] public void mlp_gradient(uint4* image, half* x, half* targets, float* part, float* dx, uint rows, float up, float dx_scale)\n"
+    "{\n"
+    "    needs();\n"
+    "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);\n"
+    "}\n"
+    "\n"
+    "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale)\n"
+    "{\n"
+    "    needs();\n"
+    "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);\n"
+    "}\n"
+    "\n"
+    "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, float* between, float* part, float* dx, uint rows, float dx_scale)\n"
+    "{\n"
+    "    needs();\n"
+    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);\n"
+    "}\n"
+    "\n"
+    "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale)\n"
+    "{\n"
+    "    needs();\n"
+    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "[CudaKernel] public void mlp_update(float* part, float* gradients, float* parameters, float* state, uint4* image, float4 scales, float4 betas, uint2 rows_mode)\n"
+    "{\n"
+    "    needs();\n"
+    "    update(shape, options, part, gradients, parameters, state, image, scales, betas, rows_mode);\n"
+    "}\n"
+    "\n"
+    "[CudaKernel] public void mlp_pack(float* parameters, uint4* image)\n"
+    "{\n"
+    "    needs();\n"
+    "    packAll(shape, options, parameters, image);\n"
     "}",
     NULL
 };
@@ -8965,370 +8973,370 @@ static const char *const spyi_slang_mlp_batch[] = {
 // >>slang/mlp.slang -----------------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "module mlp;",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module mlp;\n"
     "",
     "import slangpy_atomic;",
-    "__include mlp_encodings;",
-    "__include mlp_training;",
-    "",
-    "",
-    "",
-    "",
-    "public interface IWeight",
-    "{",
-    "    static float load(This *at);",
-    "    static void add(This *at, float value);",
-    "}",
-    "public extension float : IWeight",
-    "{",
-    "    public static float load(float *at) { return *at; }",
-    "    public static void add(float *at, float value) { float.atomic_add(at, value); }",
-    "}",
-    "public extension half : IWeight",
-    "{",
-    "    public static float load(half *at) { return float(*at); }",
-    "    public static void add(half *at, float value) { half.atomic_add(at, half(value)); }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
-    "{",
-    "    public T *_data;",
-    "    public T *_grad; // null without a gradient. An odd address, in deterministic calls, is 1 more than the address of exact sums of 16",
-    "",
-    "",
-    "    public float load(int at) { return T.load(_data + at); }",
-    "",
-    "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }",
-    "    public bool has_gradient() { return _grad != nullptr; }",
-    "",
-    "    public void add(int at, float value)",
-    "    {",
-    "        uint64_t address = uint64_t(_grad);",
-    "        if ((address & 1) != 0) spyi_sum_add((uint *)(address - 1) + 4 * at, value);",
-    "        else T.add(_grad + at, value);",
-    "    }",
-    "",
-    "    public void add_shared(int at, float value)",
-    "    {",
-    "        float sum = WaveActiveSum(value);",
-    "        if (WaveIsFirstLane()) add(at, sum);",
-    "    }",
-    "",
-    "    public bool is_shared()",
-    "    {",
-    "        uint2 bits = bit_cast<uint2>(uint64_t(_data));",
-    "        return WaveActiveAllTrue(all(WaveReadLaneFirst(bits) == bits));",
-    "    }",
-    "",
-    "    public This row(int by)",
-    "    {",
-    "        This other;",
-    "        other._data = _data + by;",
-    "        other._grad = _grad;",
-    "        if (_grad != nullptr) other._grad = (T *)(uint64_t(_grad) + uint64_t(by) * ((uint64_t(_grad) & 1) != 0 ? 16ull : uint64_t(sizeof(T))));",
-    "        return other;",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public interface IActivation",
-    "{",
-    "    static float value(float z);",
-    "    static float slope(float z);",
-    "}",
-    "",
-    "public struct NoActivation : IActivation",
-    "{",
-    "    public static float value(float z) { return z; }",
-    "    public static float slope(float z) { return 1.0; }",
-    "}",
-    "public struct ReLU : IActivation",
-    "{",
-    "    public static float value(float z) { return max(z, 0.0); }",
-    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.0; }",
-    "}",
-    "public struct LeakyReLU : IActivation",
-    "{",
-    "    public static float value(float z) { return z > 0.0 ? z : 0.01 * z; }",
-    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.01; }",
-    "}",
-    "public struct Sigmoid : IActivation",
-    "{",
-    "    public static float value(float z)",
-    "    {",
-    "",
-    "        float e = exp(-abs(z));",
-    "        return (z >= 0.0 ? 1.0 : e) / (1.0 + e);",
-    "    }",
-    "    public static float slope(float z)",
-    "    {",
-    "        float s = value(z);",
-    "        return s * (1.0 - s);",
-    "    }",
-    "}",
-    "public struct Tanh : IActivation",
-    "{",
-    "    public static float value(float z)",
-    "    {",
-    "        float e = exp(-2.0 * abs(z));",
-    "        float t = (1.0 - e) / (1.0 + e);",
-    "        return z >= 0.0 ? t : -t;",
-    "    }",
-    "    public static float slope(float z)",
-    "    {",
-    "        float t = value(z);",
-    "        return 1.0 - t * t;",
-    "    }",
-    "}",
-    "public struct SiLU : IActivation",
-    "{",
-    "    public static float value(float z) { return z * Sigmoid.value(z); }",
-    "    public static float slope(float z)",
-    "    {",
-    "        float s = Sigmoid.value(z);",
-    "        return s * (1.0 + z * (1.0 - s));",
-    "    }",
-    "}",
-    "public struct Sine : IActivation",
-    "{",
-    "    public static float value(float z) { return sin(z); }",
-    "    public static float slope(float z) { return cos(z); }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "[FromTensor]",
-    "public struct MLP<",
-    "    let Inputs : int,",
-    "    let Outputs : int,",
-    "    let Width : int = 0,",
-    "    let Depth : int = 0,",
-    "    Activation : IActivation = ReLU,",
-    "    OutputActivation : IActivation = NoActivation,",
-    "    let Bias : int = 0,",
-    "    T : IWeight = float>",
-    "{",
-    "",
-    "    public static const int linear = (Depth + Bias) == 0 ? 1 : 0;",
-    "",
-    "    public static const int count = Depth == 0",
-    "        ? (Inputs + Bias) * Outputs",
-    "        : (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width + (Width + Bias) * Outputs;",
-    "",
+    "__include mlp_encodings;\n"
+    "__include mlp_training;\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface IWeight\n"
+    "{\n"
+    "    static float load(This *at);\n"
+    "    static void add(This *at, float value);\n"
+    "}\n"
+    "public extension float : IWeight\n"
+    "{\n"
+    "    public static float load(float *at) { return *at; }\n"
+    "    public static void add(float *at, float value) { float.atomic_add(at, value); }\n"
+    "}\n"
+    "public extension half : IWeight\n"
+    "{\n"
+    "    public static float load(half *at) { return float(*at); }\n"
+    "    public static void add(half *at, float value) { half.atomic_add(at, half(value)); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>\n"
+    "{\n"
+    "    public T *_data;\n"
+    "    public T *_grad; // null without a gradient. An odd address, in deterministic calls, is 1 more than the address of exact sums of 16\n"
+    "\n"
+    "\n"
+    "    public float load(int at) { return T.load(_data + at); }\n"
+    "\n"
+    "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }\n"
+    "    public bool has_gradient() { return _grad != nullptr; }\n"
+    "\n"
+    "    public void add(int at, float value)\n"
+    "    {\n"
+    "        uint64_t address = uint64_t(_grad);\n"
+    "        if ((address & 1) != 0) spyi_sum_add((uint *)(address - 1) + 4 * at, value);\n"
+    "        else T.add(_grad + at, value);\n"
+    "    }\n"
+    "\n"
+    "    public void add_shared(int at, float value)\n"
+    "    {\n"
+    "        float sum = WaveActiveSum(value);\n"
+    "        if (WaveIsFirstLane()) add(at, sum);\n"
+    "    }\n"
+    "\n"
+    "    public bool is_shared()\n"
+    "    {\n"
+    "        uint2 bits = bit_cast<uint2>(uint64_t(_data));\n"
+    "        return WaveActiveAllTrue(all(WaveReadLaneFirst(bits) == bits));\n"
+    "    }\n"
+    "\n"
+    "    public This row(int by)\n"
+    "    {\n"
+    "        This other;\n"
+    "        other._data = _data + by;\n"
+    "        other._grad = _grad;\n"
+    "        if (_grad != nullptr) other._grad = (T *)(uint64_t(_grad) + uint64_t(by) * ((uint64_t(_grad) & 1) != 0 ? 16ull : uint64_t(sizeof(T))));\n"
+    "        return other;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public interface IActivation\n"
+    "{\n"
+    "    static float value(float z);\n"
+    "    static float slope(float z);\n"
+    "}\n"
+    "\n"
+    "public struct NoActivation : IActivation\n"
+    "{\n"
+    "    public static float value(float z) { return z; }\n"
+    "    public static float slope(float z) { return 1.0; }\n"
+    "}\n"
+    "public struct ReLU : IActivation\n"
+    "{\n"
+    "    public static float value(float z) { return max(z, 0.0); }\n"
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.0; }\n"
+    "}\n"
+    "public struct LeakyReLU : IActivation\n"
+    "{\n"
+    "    public static float value(float z) { return z > 0.0 ? z : 0.01 * z; }\n"
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.01; }\n"
+    "}\n"
+    "public struct Sigmoid : IActivation\n"
+    "{\n"
+    "    public static float value(float z)\n"
+    "    {\n"
+    "\n"
+    "        float e = exp(-abs(z));\n"
+    "        return (z >= 0.0 ? 1.0 : e) / (1.0 + e);\n"
+    "    }\n"
+    "    public static float slope(float z)\n"
+    "    {\n"
+    "        float s = value(z);\n"
+    "        return s * (1.0 - s);\n"
+    "    }\n"
+    "}\n"
+    "public struct Tanh : IActivation\n"
+    "{\n"
+    "    public static float value(float z)\n"
+    "    {\n"
+    "        float e = exp(-2.0 * abs(z));\n"
+    "        float t = (1.0 - e) / (1.0 + e);\n"
+    "        return z >= 0.0 ? t : -t;\n"
+    "    }\n"
+    "    public static float slope(float z)\n"
+    "    {\n"
+    "        float t = value(z);\n"
+    "        return 1.0 - t * t;\n"
+    "    }\n"
+    "}\n"
+    "public struct SiLU : IActivation\n"
+    "{\n"
+    "    public static float value(float z) { return z * Sigmoid.value(z); }\n"
+    "    public static float slope(float z)\n"
+    "    {\n"
+    "        float s = Sigmoid.value(z);\n"
+    "        return s * (1.0 + z * (1.0 - s));\n"
+    "    }\n"
+    "}\n"
+    "public struct Sine : IActivation\n"
+    "{\n"
+    "    public static float value(float z) { return sin(z); }\n"
+    "    public static float slope(float z) { return cos(z); }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "[FromTensor]\n"
+    "public struct MLP<\n"
+    "    let Inputs : int,\n"
+    "    let Outputs : int,\n"
+    "    let Width : int = 0,\n"
+    "    let Depth : int = 0,\n"
+    "    Activation : IActivation = ReLU,\n"
+    "    OutputActivation : IActivation = NoActivation,\n"
+    "    let Bias : int = 0,\n"
+    "    T : IWeight = float>\n"
+    "{\n"
+    "\n"
+    "    public static const int linear = (Depth + Bias) == 0 ? 1 : 0;\n"
+    "\n"
+    "    public static const int count = Depth == 0\n"
+    "        ? (Inputs + Bias) * Outputs\n"
+    "        : (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width + (Width + Bias) * Outputs;\n"
+    "\n"
     "    static const int Ends = Inputs > Outputs ? Inputs : Outputs;",
-    "    static const int Most = Depth == 0 || Ends > Width ? Ends : Width;",
+    "    static const int Most = Depth == 0 || Ends > Width ? Ends : Width;\n"
+    "\n"
+    "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;\n"
+    "\n"
+    "\n"
+    "    [BackwardDerivative(run_bwd)]\n"
+    "    [ForwardDerivative(run_fwd)]\n"
+    "    public float[Outputs] run(float x[Inputs])\n"
+    "    {\n"
+    "        float[Most] h, z;\n"
+    "        float[Outputs] y;\n"
+    "        int at = 0;\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = x[i];\n"
+    "        [loop]\n"
+    "        for (int l = 0; l <= Depth; l = l + 1)\n"
+    "        {\n"
+    "            int inputs = l == 0 ? Inputs : Width;\n"
+    "            int outputs = l == Depth ? Outputs : Width;\n"
+    "            if (l > 0) activate(z, 0, h);\n"
+    "            layer(at, inputs, outputs, h, z, 0);\n"
+    "            at = at + (inputs + Bias) * outputs;\n"
+    "        }\n"
+    "        [loop]\n"
+    "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(z[o]);\n"
+    "        return y;\n"
+    "    }\n"
+    "\n"
+    "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])\n"
+    "    {\n"
+    "        float[(Depth + 1) * Most] z; // numbers of all layers, layer by layer\n"
+    "        float[Most] h, d, before;\n"
+    "        float[Inputs] p = x.p, dx;\n"
+    "        int at = 0;\n"
+    "        bool shared = weights.is_shared();\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];\n"
+    "        [loop]\n"
+    "        for (int l = 0; l <= Depth; l = l + 1)\n"
+    "        {\n"
+    "            int inputs = l == 0 ? Inputs : Width;\n"
+    "            int outputs = l == Depth ? Outputs : Width;\n"
+    "            if (l > 0) activate(z, (l - 1) * Most, h);\n"
+    "            layer(at, inputs, outputs, h, z, l * Most);\n"
+    "            at = at + (inputs + Bias) * outputs;\n"
+    "        }\n"
+    "        [loop]\n"
+    "        for (int o = 0; o < Outputs; o = o + 1) d[o] = dy[o] * OutputActivation.slope(z[Depth * Most + o]);\n"
+    "        [loop]\n"
+    "        for (int l = Depth; l > 0; l = l - 1)\n"
+    "        {\n"
+    "            int outputs = l == Depth ? Outputs : Width;\n"
+    "            at = at - (Width + Bias) * outputs;\n"
+    "            activate(z, (l - 1) * Most, h);\n"
+    "            layer_gradient(at, Width, outputs, shared, h, d, before);\n"
+    "            [loop]\n"
+    "            for (int i = 0; i < Width; i = i + 1) d[i] = before[i] * Activation.slope(z[(l - 1) * Most + i]);\n"
+    "        }\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];\n"
+    "        layer_gradient(0, Inputs, Depth == 0 ? Outputs : Width, shared, h, d, before);\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = before[i];\n"
+    "        x = DifferentialPair<float[Inputs]>(p, dx);\n"
+    "    }\n"
+    "\n"
+    "    DifferentialPair<float[Outputs]> run_fwd(DifferentialPair<float[Inputs]> x)\n"
+    "    {\n"
+    "        float[Most] h, z, dh, dz;\n"
+    "        float[Outputs] y, dy;\n"
+    "        float[Inputs] p = x.p, direction = x.d;\n"
+    "        int at = 0;\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1)\n"
+    "        {\n"
+    "            h[i] = p[i];\n"
+    "            dh[i] = direction[i];\n"
+    "        }\n"
+    "        [loop]\n"
+    "        for (int l = 0; l <= Depth; l = l + 1)\n"
+    "        {\n"
+    "            int inputs = l == 0 ? Inputs : Width;\n"
+    "            int outputs = l == Depth ? Outputs : Width;\n"
+    "            if (l > 0) activate_direction(z, dz, h, dh);\n"
+    "            layer(at, inputs, outputs, h, z, 0);\n"
+    "            layer_direction(at, inputs, outputs, h, dh, dz);\n"
+    "            at = at + (inputs + Bias) * outputs;\n"
+    "        }\n"
+    "        [loop]\n"
+    "        for (int o = 0; o < Outputs; o = o + 1)\n"
+    "        {\n"
+    "            y[o] = OutputActivation.value(z[o]);\n"
+    "            dy[o] = dz[o] * OutputActivation.slope(z[o]);\n"
+    "        }\n"
+    "        return DifferentialPair<float[Outputs]>(y, dy);\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "\n"
+    "    static void activate<let N : int>(inout float z[N], int from, inout float h[Most])\n"
+    "    {\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Width; i = i + 1) h[i] = Activation.value(z[from + i]);\n"
+    "    }\n"
+    "\n"
+    "    static void activate_direction(inout float z[Most], inout float dz[Most], inout float h[Most], inout float dh[Most])\n"
+    "    {\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Width; i = i + 1)\n"
+    "        {\n"
+    "            h[i] = Activation.value(z[i]);\n"
+    "            dh[i] = dz[i] * Activation.slope(z[i]);\n"
+    "        }\n"
+    "    }\n"
+    "\n"
     "",
-    "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;",
-    "",
-    "",
-    "    [BackwardDerivative(run_bwd)]",
-    "    [ForwardDerivative(run_fwd)]",
-    "    public float[Outputs] run(float x[Inputs])",
-    "    {",
-    "        float[Most] h, z;",
-    "        float[Outputs] y;",
-    "        int at = 0;",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = x[i];",
-    "        [loop]",
-    "        for (int l = 0; l <= Depth; l = l + 1)",
-    "        {",
-    "            int inputs = l == 0 ? Inputs : Width;",
-    "            int outputs = l == Depth ? Outputs : Width;",
-    "            if (l > 0) activate(z, 0, h);",
-    "            layer(at, inputs, outputs, h, z, 0);",
-    "            at = at + (inputs + Bias) * outputs;",
-    "        }",
-    "        [loop]",
-    "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(z[o]);",
-    "        return y;",
-    "    }",
-    "",
-    "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])",
-    "    {",
-    "        float[(Depth + 1) * Most] z; // numbers of all layers, layer by layer",
-    "        float[Most] h, d, before;",
-    "        float[Inputs] p = x.p, dx;",
-    "        int at = 0;",
-    "        bool shared = weights.is_shared();",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];",
-    "        [loop]",
-    "        for (int l = 0; l <= Depth; l = l + 1)",
-    "        {",
-    "            int inputs = l == 0 ? Inputs : Width;",
-    "            int outputs = l == Depth ? Outputs : Width;",
-    "            if (l > 0) activate(z, (l - 1) * Most, h);",
-    "            layer(at, inputs, outputs, h, z, l * Most);",
-    "            at = at + (inputs + Bias) * outputs;",
-    "        }",
-    "        [loop]",
-    "        for (int o = 0; o < Outputs; o = o + 1) d[o] = dy[o] * OutputActivation.slope(z[Depth * Most + o]);",
-    "        [loop]",
-    "        for (int l = Depth; l > 0; l = l - 1)",
-    "        {",
-    "            int outputs = l == Depth ? Outputs : Width;",
-    "            at = at - (Width + Bias) * outputs;",
-    "            activate(z, (l - 1) * Most, h);",
-    "            layer_gradient(at, Width, outputs, shared, h, d, before);",
-    "            [loop]",
-    "            for (int i = 0; i < Width; i = i + 1) d[i] = before[i] * Activation.slope(z[(l - 1) * Most + i]);",
-    "        }",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];",
-    "        layer_gradient(0, Inputs, Depth == 0 ? Outputs : Width, shared, h, d, before);",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = before[i];",
-    "        x = DifferentialPair<float[Inputs]>(p, dx);",
-    "    }",
-    "",
-    "    DifferentialPair<float[Outputs]> run_fwd(DifferentialPair<float[Inputs]> x)",
-    "    {",
-    "        float[Most] h, z, dh, dz;",
-    "        float[Outputs] y, dy;",
-    "        float[Inputs] p = x.p, direction = x.d;",
-    "        int at = 0;",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1)",
-    "        {",
-    "            h[i] = p[i];",
-    "            dh[i] = direction[i];",
-    "        }",
-    "        [loop]",
-    "        for (int l = 0; l <= Depth; l = l + 1)",
-    "        {",
-    "            int inputs = l == 0 ? Inputs : Width;",
-    "            int outputs = l == Depth ? Outputs : Width;",
-    "            if (l > 0) activate_direction(z, dz, h, dh);",
-    "            layer(at, inputs, outputs, h, z, 0);",
-    "            layer_direction(at, inputs, outputs, h, dh, dz);",
-    "            at = at + (inputs + Bias) * outputs;",
-    "        }",
-    "        [loop]",
-    "        for (int o = 0; o < Outputs; o = o + 1)",
-    "        {",
-    "            y[o] = OutputActivation.value(z[o]);",
-    "            dy[o] = dz[o] * OutputActivation.slope(z[o]);",
-    "        }",
-    "        return DifferentialPair<float[Outputs]>(y, dy);",
-    "    }",
-    "",
-    "",
-    "",
-    "    static void activate<let N : int>(inout float z[N], int from, inout float h[Most])",
-    "    {",
-    "        [loop]",
-    "        for (int i = 0; i < Width; i = i + 1) h[i] = Activation.value(z[from + i]);",
-    "    }",
-    "",
-    "    static void activate_direction(inout float z[Most], inout float dz[Most], inout float h[Most], inout float dh[Most])",
-    "    {",
-    "        [loop]",
-    "        for (int i = 0; i < Width; i = i + 1)",
-    "        {",
-    "            h[i] = Activation.value(z[i]);",
-    "            dh[i] = dz[i] * Activation.slope(z[i]);",
-    "        }",
-    "    }",
-    "",
-    "",
-    "    void layer<let N : int>(int at, int inputs, int outputs, inout float x[Most], inout float y[N], int to)",
-    "    {",
-    "        [loop]",
-    "        for (int o = 0; o < outputs; o = o + 1)",
-    "        {",
-    "            float sum = 0.0;",
-    "            if (Bias != 0) sum = weights.load(at + inputs * outputs + o);",
-    "            int i = 0;",
-    "            [loop]",
-    "            for (; i + 8 <= inputs; i = i + 8)",
-    "            {",
-    "                [ForceUnroll]",
-    "                for (int k = 0; k < 8; k = k + 1) sum = sum + x[i + k] * weights.load(at + (i + k) * outputs + o);",
-    "            }",
-    "            [loop]",
-    "            for (; i < inputs; i = i + 1) sum = sum + x[i] * weights.load(at + i * outputs + o);",
-    "            y[to + o] = sum;",
-    "        }",
-    "    }",
-    "",
-    "",
-    "    void layer_direction(",
-    "        int at, int inputs, int outputs, inout float x[Most], inout float dx[Most], inout float dy[Most])",
-    "    {",
-    "        [loop]",
-    "        for (int o = 0; o < outputs; o = o + 1)",
-    "        {",
-    "            float sum = 0.0;",
-    "            if (Bias != 0) sum = weights.load_direction(at + inputs * outputs + o);",
-    "            [loop]",
-    "            for (int i = 0; i < inputs; i = i + 1)",
-    "                sum = sum + dx[i] * weights.load(at + i * outputs + o) + x[i] * weights.load_direction(at + i * outputs + o);",
-    "            dy[o] = sum;",
-    "        }",
-    "    }",
-    "",
-    "    void add(bool shared, int at, float value)",
-    "    {",
-    "        if (shared) weights.add_shared(at, value);",
-    "        else weights.add(at, value);",
-    "    }",
-    "",
-    "",
-    "    void layer_gradient(",
-    "        int at, int inputs, int outputs, bool shared, inout float x[Most], inout float dy[Most], inout float dx[Most])",
-    "    {",
-    "        [loop]",
-    "        for (int i = 0; i < inputs; i = i + 1)",
-    "        {",
-    "            float sum = 0.0;",
-    "            int o = 0;",
-    "            [loop]",
-    "            for (; o + 8 <= outputs; o = o + 8)",
-    "            {",
-    "                [ForceUnroll]",
-    "                for (int k = 0; k < 8; k = k + 1) sum = sum + weights.load(at + i * outputs + o + k) * dy[o + k];",
-    "            }",
-    "            [loop]",
-    "            for (; o < outputs; o = o + 1) sum = sum + weights.load(at + i * outputs + o) * dy[o];",
-    "            dx[i] = sum;",
-    "        }",
-    "        if (!weights.has_gradient()) return;",
-    "",
-    "        [loop]",
-    "        for (int i = 0; i < inputs + Bias; i = i + 1)",
-    "        {",
-    "            float v = i < inputs ? x[min(i, Most - 1)] : 1.0;",
-    "            int o = 0;",
-    "            [loop]",
-    "            for (; o + 4 <= outputs; o = o + 4)",
-    "            {",
-    "                [ForceUnroll]",
-    "                for (int k = 0; k < 4; k = k + 1) add(shared, at + i * outputs + o + k, v * dy[o + k]);",
-    "            }",
-    "            [loop]",
-    "            for (; o < outputs; o = o + 1) add(shared, at + i * outputs + o, v * dy[o]);",
-    "        }",
-    "    }",
+    "    void layer<let N : int>(int at, int inputs, int outputs, inout float x[Most], inout float y[N], int to)\n"
+    "    {\n"
+    "        [loop]\n"
+    "        for (int o = 0; o < outputs; o = o + 1)\n"
+    "        {\n"
+    "            float sum = 0.0;\n"
+    "            if (Bias != 0) sum = weights.load(at + inputs * outputs + o);\n"
+    "            int i = 0;\n"
+    "            [loop]\n"
+    "            for (; i + 8 <= inputs; i = i + 8)\n"
+    "            {\n"
+    "                [ForceUnroll]\n"
+    "                for (int k = 0; k < 8; k = k + 1) sum = sum + x[i + k] * weights.load(at + (i + k) * outputs + o);\n"
+    "            }\n"
+    "            [loop]\n"
+    "            for (; i < inputs; i = i + 1) sum = sum + x[i] * weights.load(at + i * outputs + o);\n"
+    "            y[to + o] = sum;\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    void layer_direction(\n"
+    "        int at, int inputs, int outputs, inout float x[Most], inout float dx[Most], inout float dy[Most])\n"
+    "    {\n"
+    "        [loop]\n"
+    "        for (int o = 0; o < outputs; o = o + 1)\n"
+    "        {\n"
+    "            float sum = 0.0;\n"
+    "            if (Bias != 0) sum = weights.load_direction(at + inputs * outputs + o);\n"
+    "            [loop]\n"
+    "            for (int i = 0; i < inputs; i = i + 1)\n"
+    "                sum = sum + dx[i] * weights.load(at + i * outputs + o) + x[i] * weights.load_direction(at + i * outputs + o);\n"
+    "            dy[o] = sum;\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "    void add(bool shared, int at, float value)\n"
+    "    {\n"
+    "        if (shared) weights.add_shared(at, value);\n"
+    "        else weights.add(at, value);\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    void layer_gradient(\n"
+    "        int at, int inputs, int outputs, bool shared, inout float x[Most], inout float dy[Most], inout float dx[Most])\n"
+    "    {\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < inputs; i = i + 1)\n"
+    "        {\n"
+    "            float sum = 0.0;\n"
+    "            int o = 0;\n"
+    "            [loop]\n"
+    "            for (; o + 8 <= outputs; o = o + 8)\n"
+    "            {\n"
+    "                [ForceUnroll]\n"
+    "                for (int k = 0; k < 8; k = k + 1) sum = sum + weights.load(at + i * outputs + o + k) * dy[o + k];\n"
+    "            }\n"
+    "            [loop]\n"
+    "            for (; o < outputs; o = o + 1) sum = sum + weights.load(at + i * outputs + o) * dy[o];\n"
+    "            dx[i] = sum;\n"
+    "        }\n"
+    "        if (!weights.has_gradient()) return;\n"
+    "\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < inputs + Bias; i = i + 1)\n"
+    "        {\n"
+    "            float v = i < inputs ? x[min(i, Most - 1)] : 1.0;\n"
+    "            int o = 0;\n"
+    "            [loop]\n"
+    "            for (; o + 4 <= outputs; o = o + 4)\n"
+    "            {\n"
+    "                [ForceUnroll]\n"
+    "                for (int k = 0; k < 4; k = k + 1) add(shared, at + i * outputs + o + k, v * dy[o + k]);\n"
+    "            }\n"
+    "            [loop]\n"
+    "            for (; o < outputs; o = o + 1) add(shared, at + i * outputs + o, v * dy[o]);\n"
+    "        }\n"
+    "    }\n"
     "}",
     NULL
 };
@@ -9336,167 +9344,167 @@ static const char *const spyi_slang_mlp[] = {
 // >>slang/mlp_training.slang --------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp_training[] = {
-    "",
-    "",
-    "implementing mlp;",
-    "",
-    "",
-    "",
-    "[BackwardDerivative(spyi_l1_bwd)]",
-    "public float l1_loss<let N : int>(float y[N], no_diff float target[N])",
-    "{",
-    "    float sum = 0.0;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1) sum = sum + abs(y[i] - target[i]);",
-    "    return sum / float(N);",
-    "}",
-    "internal void spyi_l1_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
-    "{",
-    "    float[N] dy;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * float(sign(y.p[i] - target[i]));",
-    "    y = DifferentialPair<float[N]>(y.p, dy);",
-    "}",
-    "",
-    "[BackwardDerivative(spyi_l2_bwd)]",
-    "public float l2_loss<let N : int>(float y[N], no_diff float target[N])",
-    "{",
-    "    float sum = 0.0;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]);",
-    "    return sum / float(N);",
-    "}",
-    "internal void spyi_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
-    "{",
-    "    float[N] dy;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1) dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]);",
-    "    y = DifferentialPair<float[N]>(y.p, dy);",
-    "}",
-    "",
-    "",
-    "",
-    "[BackwardDerivative(spyi_relative_l2_bwd)]",
-    "public float relative_l2_loss<let N : int>(float y[N], no_diff float target[N])",
-    "{",
-    "    float sum = 0.0;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]) / (y[i] * y[i] + 0.01);",
-    "    return sum / float(N);",
-    "}",
-    "internal void spyi_relative_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
-    "{",
-    "    float[N] dy;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1)",
-    "        dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]) / (y.p[i] * y.p[i] + 0.01);",
-    "    y = DifferentialPair<float[N]>(y.p, dy);",
-    "}",
-    "",
-    "",
-    "",
-    "[BackwardDerivative(spyi_huber_bwd)]",
-    "public float huber_loss<let N : int>(float y[N], no_diff float target[N])",
-    "{",
-    "    float sum = 0.0;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1)",
-    "    {",
-    "        float e = abs(y[i] - target[i]);",
-    "        sum = sum + (e <= 1.0 ? 0.5 * e * e : e - 0.5);",
-    "    }",
-    "    return sum / float(N);",
-    "}",
-    "internal void spyi_huber_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
-    "{",
-    "    float[N] dy;",
-    "    [loop]",
-    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * clamp(y.p[i] - target[i], -1.0, 1.0);",
-    "    y = DifferentialPair<float[N]>(y.p, dy);",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "internal float spyi_uniform(uint index, uint seed)",
-    "{",
-    "    uint state = (index + seed * 2654435761u) * 747796405u + 2891336453u;",
-    "    uint word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;",
-    "    word = (word >> 22u) ^ word;",
-    "    return float(word >> 8u) / 16777216.0;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "public float first_weight(int index, int inputs, int outputs, int width, int depth, int bias, int scheme, int seed)",
-    "{",
-    "    int at = 0;",
-    "    [loop]",
-    "    for (int l = 0; l <= depth; l = l + 1)",
-    "    {",
-    "        int rows = l == 0 ? inputs : width;",
-    "        int columns = l == depth ? outputs : width;",
-    "        if (index < at + (rows + bias) * columns)",
-    "        {",
-    "            float bound = sqrt(6.0 / float(scheme == 0 ? rows : rows + columns));",
-    "            return index < at + rows * columns ? (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound : 0.0;",
-    "        }",
-    "        at = at + (rows + bias) * columns;",
-    "    }",
-    "    return 0.0;",
-    "}",
-    "",
-    "",
-    "public float first_feature(int index, float bound, int seed)",
-    "{",
-    "    return (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound;",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "public void check_gradient(float gradient, RWTensor<int, 1> state)",
-    "{",
-    "    if (!(abs(gradient) <= 3.4e38) && state[1] == 0) state[1] = state[0] + 1;",
-    "}",
-    "",
-    "public void begin_step(RWTensor<int, 1> state)",
-    "{",
-    "    if (state[1] == 0) state[0] = state[0] + 1;",
-    "}",
-    "",
-    "",
-    "public void sgd(inout float value, inout float gradient, float rate, float scale, Tensor<int, 1> state)",
-    "{",
-    "    float g = gradient / scale;",
-    "    gradient = 0.0;",
-    "    if (state[1] == 0) value = value - rate * g;",
-    "}",
-    "",
-    "",
-    "public void adam(",
-    "    inout float value,",
-    "    inout float gradient,",
-    "    inout float mean,",
-    "    inout float square,",
-    "    float rate,",
-    "    float beta1,",
-    "    float beta2,",
+    "\n"
+    "\n"
+    "implementing mlp;\n"
+    "\n"
+    "\n"
+    "\n"
+    "[BackwardDerivative(spyi_l1_bwd)]\n"
+    "public float l1_loss<let N : int>(float y[N], no_diff float target[N])\n"
+    "{\n"
+    "    float sum = 0.0;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + abs(y[i] - target[i]);\n"
+    "    return sum / float(N);\n"
+    "}\n"
+    "internal void spyi_l1_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)\n"
+    "{\n"
+    "    float[N] dy;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * float(sign(y.p[i] - target[i]));\n"
+    "    y = DifferentialPair<float[N]>(y.p, dy);\n"
+    "}\n"
+    "\n"
+    "[BackwardDerivative(spyi_l2_bwd)]\n"
+    "public float l2_loss<let N : int>(float y[N], no_diff float target[N])\n"
+    "{\n"
+    "    float sum = 0.0;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]);\n"
+    "    return sum / float(N);\n"
+    "}\n"
+    "internal void spyi_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)\n"
+    "{\n"
+    "    float[N] dy;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]);\n"
+    "    y = DifferentialPair<float[N]>(y.p, dy);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "[BackwardDerivative(spyi_relative_l2_bwd)]\n"
+    "public float relative_l2_loss<let N : int>(float y[N], no_diff float target[N])\n"
+    "{\n"
+    "    float sum = 0.0;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]) / (y[i] * y[i] + 0.01);\n"
+    "    return sum / float(N);\n"
+    "}\n"
+    "internal void spyi_relative_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)\n"
+    "{\n"
+    "    float[N] dy;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1)\n"
+    "        dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]) / (y.p[i] * y.p[i] + 0.01);\n"
+    "    y = DifferentialPair<float[N]>(y.p, dy);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "[BackwardDerivative(spyi_huber_bwd)]\n"
+    "public float huber_loss<let N : int>(float y[N], no_diff float target[N])\n"
+    "{\n"
+    "    float sum = 0.0;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1)\n"
+    "    {\n"
+    "        float e = abs(y[i] - target[i]);\n"
+    "        sum = sum + (e <= 1.0 ? 0.5 * e * e : e - 0.5);\n"
+    "    }\n"
+    "    return sum / float(N);\n"
+    "}\n"
+    "internal void spyi_huber_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)\n"
+    "{\n"
+    "    float[N] dy;\n"
+    "    [loop]\n"
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * clamp(y.p[i] - target[i], -1.0, 1.0);\n"
+    "    y = DifferentialPair<float[N]>(y.p, dy);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "internal float spyi_uniform(uint index, uint seed)\n"
+    "{\n"
+    "    uint state = (index + seed * 2654435761u) * 747796405u + 2891336453u;\n"
+    "    uint word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;\n"
+    "    word = (word >> 22u) ^ word;\n"
+    "    return float(word >> 8u) / 16777216.0;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public float first_weight(int index, int inputs, int outputs, int width, int depth, int bias, int scheme, int seed)\n"
+    "{\n"
+    "    int at = 0;\n"
+    "    [loop]\n"
+    "    for (int l = 0; l <= depth; l = l + 1)\n"
+    "    {\n"
+    "        int rows = l == 0 ? inputs : width;\n"
+    "        int columns = l == depth ? outputs : width;\n"
+    "        if (index < at + (rows + bias) * columns)\n"
+    "        {\n"
+    "            float bound = sqrt(6.0 / float(scheme == 0 ? rows : rows + columns));\n"
+    "            return index < at + rows * columns ? (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound : 0.0;\n"
+    "        }\n"
+    "        at = at + (rows + bias) * columns;\n"
+    "    }\n"
+    "    return 0.0;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float first_feature(int index, float bound, int seed)\n"
+    "{\n"
+    "    return (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void check_gradient(float gradient, RWTensor<int, 1> state)\n"
+    "{\n"
+    "    if (!(abs(gradient) <= 3.4e38) && state[1] == 0) state[1] = state[0] + 1;\n"
+    "}\n"
+    "\n"
+    "public void begin_step(RWTensor<int, 1> state)\n"
+    "{\n"
+    "    if (state[1] == 0) state[0] = state[0] + 1;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public void sgd(inout float value, inout float gradient, float rate, float scale, Tensor<int, 1> state)\n"
+    "{\n"
+    "    float g = gradient / scale;\n"
+    "    gradient = 0.0;\n"
+    "    if (state[1] == 0) value = value - rate * g;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public void adam(\n"
+    "    inout float value,\n"
+    "    inout float gradient,\n"
+    "    inout float mean,\n"
+    "    inout float square,\n"
+    "    float rate,\n"
+    "    float beta1,\n"
+    "    float beta2,\n"
     "    float scale,",
-    "    Tensor<int, 1> state)",
-    "{",
-    "    float g = gradient / scale;",
-    "    gradient = 0.0;",
-    "    if (state[1] != 0) return;",
-    "    float t = float(state[0]);",
-    "    mean = beta1 * mean + (1.0 - beta1) * g;",
-    "    square = beta2 * square + (1.0 - beta2) * g * g;",
-    "    float along = mean / (1.0 - pow(beta1, t));",
-    "    float size = sqrt(square / (1.0 - pow(beta2, t)));",
-    "    value = value - rate * along / (size + 1e-8);",
+    "    Tensor<int, 1> state)\n"
+    "{\n"
+    "    float g = gradient / scale;\n"
+    "    gradient = 0.0;\n"
+    "    if (state[1] != 0) return;\n"
+    "    float t = float(state[0]);\n"
+    "    mean = beta1 * mean + (1.0 - beta1) * g;\n"
+    "    square = beta2 * square + (1.0 - beta2) * g * g;\n"
+    "    float along = mean / (1.0 - pow(beta1, t));\n"
+    "    float size = sqrt(square / (1.0 - pow(beta2, t)));\n"
+    "    value = value - rate * along / (size + 1e-8);\n"
     "}",
     NULL
 };
@@ -9504,218 +9512,218 @@ static const char *const spyi_slang_mlp_training[] = {
 // >>slang/mlp_encodings.slang -------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp_encodings[] = {
-    "",
-    "",
-    "implementing mlp;",
-    "",
-    "",
-    "",
-    "public struct FrequencyEncoding<let Inputs : int, let Octaves : int>",
-    "{",
-    "    public static const int Outputs = Inputs * Octaves * 2;",
-    "",
-    "    [BackwardDerivative(run_bwd)]",
-    "    public static float[Inputs * Octaves * 2] run(float x[Inputs])",
-    "    {",
-    "        float[Inputs * Octaves * 2] y;",
-    "        [loop]",
-    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)",
+    "\n"
+    "\n"
+    "implementing mlp;\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct FrequencyEncoding<let Inputs : int, let Octaves : int>\n"
+    "{\n"
+    "    public static const int Outputs = Inputs * Octaves * 2;\n"
+    "\n"
+    "    [BackwardDerivative(run_bwd)]\n"
+    "    public static float[Inputs * Octaves * 2] run(float x[Inputs])\n"
+    "    {\n"
+    "        float[Inputs * Octaves * 2] y;\n"
+    "        [loop]\n"
+    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)\n"
+    "        {\n"
+    "            float angle = angle_of(x, k);\n"
+    "            y[2 * k] = sin(angle);\n"
+    "            y[2 * k + 1] = cos(angle);\n"
+    "        }\n"
+    "        return y;\n"
+    "    }\n"
+    "\n"
+    "    static float frequency(int k) { return 3.14159265 * exp2(float(k % Octaves)); }\n"
+    "    static float angle_of(float x[Inputs], int k) { return x[k / Octaves] * frequency(k); }\n"
+    "\n"
+    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Octaves * 2] dy)\n"
+    "    {\n"
+    "        float[Inputs] dx;\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;\n"
+    "        [loop]\n"
+    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)\n"
+    "        {\n"
+    "            float angle = angle_of(x.p, k);\n"
+    "            dx[k / Octaves] = dx[k / Octaves] + frequency(k) * (dy[2 * k] * cos(angle) - dy[2 * k + 1] * sin(angle));\n"
+    "        }\n"
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public struct OneBlobEncoding<let Inputs : int, let Bins : int>\n"
+    "{\n"
+    "    public static const int Outputs = Inputs * Bins;\n"
+    "\n"
+    "    [BackwardDerivative(run_bwd)]\n"
+    "    public static float[Inputs * Bins] run(float x[Inputs])\n"
+    "    {\n"
+    "        float[Inputs * Bins] y;\n"
+    "        [loop]\n"
+    "        for (int k = 0; k < Inputs * Bins; k = k + 1)\n"
+    "        {\n"
+    "            float t = distance(x, k);\n"
+    "            y[k] = exp(-0.5 * t * t);\n"
+    "        }\n"
+    "        return y;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    static float distance(float x[Inputs], int k) { return x[k / Bins] * float(Bins) - (float(k % Bins) + 0.5); }\n"
+    "\n"
+    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Bins] dy)\n"
+    "    {\n"
+    "        float[Inputs] dx;\n"
+    "        [loop]\n"
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;\n"
+    "        [loop]\n"
+    "        for (int k = 0; k < Inputs * Bins; k = k + 1)\n"
+    "        {\n"
+    "            float t = distance(x.p, k);\n"
+    "            dx[k / Bins] = dx[k / Bins] - dy[k] * float(Bins) * t * exp(-0.5 * t * t);\n"
+    "        }\n"
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "[FromTensor]\n"
+    "public struct HashGrid<\n"
+    "    let Dims : int,\n"
+    "    let Levels : int,\n"
+    "    let Features : int,\n"
+    "    let Size : int,\n"
+    "    let Coarsest : int = 16,\n"
+    "    let Finest : int = 512,\n"
+    "    T : IWeight = float>\n"
+    "{\n"
+    "    public static const int count = Levels * Features * Size;\n"
+    "    public static const int Outputs = Levels * Features;\n"
+    "\n"
+    "    public WeightTensor<T, 0, Levels * Features * Size> table;\n"
+    "\n"
+    "    [BackwardDerivative(run_bwd)]\n"
+    "    public float[Levels * Features] run(float x[Dims])\n"
+    "    {\n"
+    "        float[Levels * Features] y;\n"
+    "        [loop]\n"
+    "        for (int k = 0; k < Levels * Features; k = k + 1) y[k] = 0.0;\n"
+    "        [loop]\n"
+    "        for (int l = 0; l < Levels; l = l + 1)\n"
+    "        {\n"
+    "            [loop]\n"
+    "            for (int c = 0; c < (1 << Dims); c = c + 1)\n"
+    "            {\n"
+    "                float weight;\n"
+    "                int at = entry(x, l, c, -1, weight);\n"
+    "                [loop]\n"
+    "                for (int f = 0; f < Features; f = f + 1)\n"
+    "                    y[l * Features + f] = y[l * Features + f] + weight * table.load(at + f);\n"
+    "            }\n"
+    "        }\n"
+    "        return y;\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    static float cells(int level)\n"
+    "    {\n"
+    "        float ratio = Levels > 1 ? float(level) / float(Levels > 1 ? Levels - 1 : 1) : 0.0;\n"
+    "        return floor(float(Coarsest) * pow(float(Finest) / float(Coarsest), ratio) + 0.001);\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "\n"
+    "    static int entry(float x[Dims], int level, int c, int slope, out float weight)\n"
+    "    {\n"
+    "        static const uint[4] primes = { 1u, 2654435761u, 805459861u, 3674653429u };\n"
+    "        float n = cells(level);\n"
+    "        uint corner, hashed = 0, plain = 0, side = uint(n) + 1u;\n"
+    "        float corners = 1.0;\n"
+    "        weight = 1.0;\n"
+    "        [loop]\n"
+    "        for (int d = Dims - 1; d >= 0; d = d - 1)\n"
     "        {",
-    "            float angle = angle_of(x, k);",
-    "            y[2 * k] = sin(angle);",
-    "            y[2 * k + 1] = cos(angle);",
-    "        }",
-    "        return y;",
-    "    }",
-    "",
-    "    static float frequency(int k) { return 3.14159265 * exp2(float(k % Octaves)); }",
-    "    static float angle_of(float x[Inputs], int k) { return x[k / Octaves] * frequency(k); }",
-    "",
-    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Octaves * 2] dy)",
-    "    {",
-    "        float[Inputs] dx;",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;",
-    "        [loop]",
-    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)",
-    "        {",
-    "            float angle = angle_of(x.p, k);",
-    "            dx[k / Octaves] = dx[k / Octaves] + frequency(k) * (dy[2 * k] * cos(angle) - dy[2 * k + 1] * sin(angle));",
-    "        }",
-    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "public struct OneBlobEncoding<let Inputs : int, let Bins : int>",
-    "{",
-    "    public static const int Outputs = Inputs * Bins;",
-    "",
-    "    [BackwardDerivative(run_bwd)]",
-    "    public static float[Inputs * Bins] run(float x[Inputs])",
-    "    {",
-    "        float[Inputs * Bins] y;",
-    "        [loop]",
-    "        for (int k = 0; k < Inputs * Bins; k = k + 1)",
-    "        {",
-    "            float t = distance(x, k);",
-    "            y[k] = exp(-0.5 * t * t);",
-    "        }",
-    "        return y;",
-    "    }",
-    "",
-    "",
-    "    static float distance(float x[Inputs], int k) { return x[k / Bins] * float(Bins) - (float(k % Bins) + 0.5); }",
-    "",
-    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Bins] dy)",
-    "    {",
-    "        float[Inputs] dx;",
-    "        [loop]",
-    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;",
-    "        [loop]",
-    "        for (int k = 0; k < Inputs * Bins; k = k + 1)",
-    "        {",
-    "            float t = distance(x.p, k);",
-    "            dx[k / Bins] = dx[k / Bins] - dy[k] * float(Bins) * t * exp(-0.5 * t * t);",
-    "        }",
-    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "[FromTensor]",
-    "public struct HashGrid<",
-    "    let Dims : int,",
-    "    let Levels : int,",
-    "    let Features : int,",
-    "    let Size : int,",
-    "    let Coarsest : int = 16,",
-    "    let Finest : int = 512,",
-    "    T : IWeight = float>",
-    "{",
-    "    public static const int count = Levels * Features * Size;",
-    "    public static const int Outputs = Levels * Features;",
-    "",
-    "    public WeightTensor<T, 0, Levels * Features * Size> table;",
-    "",
-    "    [BackwardDerivative(run_bwd)]",
-    "    public float[Levels * Features] run(float x[Dims])",
-    "    {",
-    "        float[Levels * Features] y;",
-    "        [loop]",
-    "        for (int k = 0; k < Levels * Features; k = k + 1) y[k] = 0.0;",
-    "        [loop]",
-    "        for (int l = 0; l < Levels; l = l + 1)",
-    "        {",
-    "            [loop]",
-    "            for (int c = 0; c < (1 << Dims); c = c + 1)",
-    "            {",
-    "                float weight;",
-    "                int at = entry(x, l, c, -1, weight);",
-    "                [loop]",
-    "                for (int f = 0; f < Features; f = f + 1)",
-    "                    y[l * Features + f] = y[l * Features + f] + weight * table.load(at + f);",
-    "            }",
-    "        }",
-    "        return y;",
-    "    }",
-    "",
-    "",
-    "    static float cells(int level)",
-    "    {",
-    "        float ratio = Levels > 1 ? float(level) / float(Levels > 1 ? Levels - 1 : 1) : 0.0;",
-    "        return floor(float(Coarsest) * pow(float(Finest) / float(Coarsest), ratio) + 0.001);",
-    "    }",
-    "",
-    "",
-    "",
-    "    static int entry(float x[Dims], int level, int c, int slope, out float weight)",
-    "    {",
-    "        static const uint[4] primes = { 1u, 2654435761u, 805459861u, 3674653429u };",
-    "        float n = cells(level);",
-    "        uint corner, hashed = 0, plain = 0, side = uint(n) + 1u;",
-    "        float corners = 1.0;",
-    "        weight = 1.0;",
-    "        [loop]",
-    "        for (int d = Dims - 1; d >= 0; d = d - 1)",
-    "        {",
-    "            float place = clamp(x[d], 0.0, 1.0) * n;",
-    "            float cell = min(floor(place), n - 1.0);",
-    "            bool upper = ((c >> d) & 1) != 0;",
-    "            float part = place - cell;",
-    "            if (d == slope) weight = weight * (upper ? n : -n);",
-    "            else weight = weight * (upper ? part : 1.0 - part);",
-    "            corner = uint(cell) + (upper ? 1u : 0u);",
-    "            hashed = hashed ^ (corner * primes[d & 3]);",
-    "            plain = plain * side + corner;",
-    "            corners = corners * float(side);",
-    "        }",
-    "        uint index = corners <= float(Size) ? plain : hashed % uint(Size);",
-    "        return (level * Size + int(index)) * Features;",
-    "    }",
-    "",
-    "    void run_bwd(inout DifferentialPair<float[Dims]> x, float[Levels * Features] dy)",
-    "    {",
-    "        float[Dims] dx;",
-    "        [loop]",
-    "        for (int d = 0; d < Dims; d = d + 1) dx[d] = 0.0;",
-    "        [loop]",
-    "        for (int l = 0; l < Levels; l = l + 1)",
-    "        {",
-    "            [loop]",
-    "            for (int c = 0; c < (1 << Dims); c = c + 1)",
-    "            {",
-    "                float weight, sum = 0.0;",
-    "                int at = entry(x.p, l, c, -1, weight);",
-    "                [loop]",
-    "                for (int f = 0; f < Features; f = f + 1)",
-    "                {",
-    "                    float d = dy[l * Features + f];",
-    "                    sum = sum + d * table.load(at + f);",
-    "                    if (table.has_gradient()) table.add(at + f, weight * d);",
-    "                }",
-    "                [loop]",
-    "                for (int d = 0; d < Dims; d = d + 1)",
-    "                {",
-    "                    float slope;",
-    "                    entry(x.p, l, c, d, slope);",
-    "                    dx[d] = dx[d] + sum * slope;",
-    "                }",
-    "            }",
-    "        }",
-    "        x = DifferentialPair<float[Dims]>(x.p, dx);",
-    "    }",
-    "}",
-    "",
-    "",
-    "",
-    "[Differentiable]",
-    "public float[16] spherical_harmonics(float3 d)",
-    "{",
-    "    float x = d.x, y = d.y, z = d.z;",
-    "    float xx = x * x, yy = y * y, zz = z * z;",
-    "    float[16] result;",
-    "    result[0] = 0.28209479;",
-    "    result[1] = -0.48860251 * y;",
-    "    result[2] = 0.48860251 * z;",
-    "    result[3] = -0.48860251 * x;",
-    "    result[4] = 1.09254843 * x * y;",
-    "    result[5] = -1.09254843 * y * z;",
-    "    result[6] = 0.31539157 * (3.0 * zz - 1.0);",
-    "    result[7] = -1.09254843 * x * z;",
-    "    result[8] = 0.54627421 * (xx - yy);",
-    "    result[9] = -0.59004359 * y * (3.0 * xx - yy);",
-    "    result[10] = 2.89061144 * x * y * z;",
-    "    result[11] = -0.45704579 * y * (5.0 * zz - 1.0);",
-    "    result[12] = 0.37317633 * z * (5.0 * zz - 3.0);",
-    "    result[13] = -0.45704579 * x * (5.0 * zz - 1.0);",
-    "    result[14] = 1.44530572 * z * (xx - yy);",
-    "    result[15] = -0.59004359 * x * (xx - 3.0 * yy);",
-    "    return result;",
+    "            float place = clamp(x[d], 0.0, 1.0) * n;\n"
+    "            float cell = min(floor(place), n - 1.0);\n"
+    "            bool upper = ((c >> d) & 1) != 0;\n"
+    "            float part = place - cell;\n"
+    "            if (d == slope) weight = weight * (upper ? n : -n);\n"
+    "            else weight = weight * (upper ? part : 1.0 - part);\n"
+    "            corner = uint(cell) + (upper ? 1u : 0u);\n"
+    "            hashed = hashed ^ (corner * primes[d & 3]);\n"
+    "            plain = plain * side + corner;\n"
+    "            corners = corners * float(side);\n"
+    "        }\n"
+    "        uint index = corners <= float(Size) ? plain : hashed % uint(Size);\n"
+    "        return (level * Size + int(index)) * Features;\n"
+    "    }\n"
+    "\n"
+    "    void run_bwd(inout DifferentialPair<float[Dims]> x, float[Levels * Features] dy)\n"
+    "    {\n"
+    "        float[Dims] dx;\n"
+    "        [loop]\n"
+    "        for (int d = 0; d < Dims; d = d + 1) dx[d] = 0.0;\n"
+    "        [loop]\n"
+    "        for (int l = 0; l < Levels; l = l + 1)\n"
+    "        {\n"
+    "            [loop]\n"
+    "            for (int c = 0; c < (1 << Dims); c = c + 1)\n"
+    "            {\n"
+    "                float weight, sum = 0.0;\n"
+    "                int at = entry(x.p, l, c, -1, weight);\n"
+    "                [loop]\n"
+    "                for (int f = 0; f < Features; f = f + 1)\n"
+    "                {\n"
+    "                    float d = dy[l * Features + f];\n"
+    "                    sum = sum + d * table.load(at + f);\n"
+    "                    if (table.has_gradient()) table.add(at + f, weight * d);\n"
+    "                }\n"
+    "                [loop]\n"
+    "                for (int d = 0; d < Dims; d = d + 1)\n"
+    "                {\n"
+    "                    float slope;\n"
+    "                    entry(x.p, l, c, d, slope);\n"
+    "                    dx[d] = dx[d] + sum * slope;\n"
+    "                }\n"
+    "            }\n"
+    "        }\n"
+    "        x = DifferentialPair<float[Dims]>(x.p, dx);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "[Differentiable]\n"
+    "public float[16] spherical_harmonics(float3 d)\n"
+    "{\n"
+    "    float x = d.x, y = d.y, z = d.z;\n"
+    "    float xx = x * x, yy = y * y, zz = z * z;\n"
+    "    float[16] result;\n"
+    "    result[0] = 0.28209479;\n"
+    "    result[1] = -0.48860251 * y;\n"
+    "    result[2] = 0.48860251 * z;\n"
+    "    result[3] = -0.48860251 * x;\n"
+    "    result[4] = 1.09254843 * x * y;\n"
+    "    result[5] = -1.09254843 * y * z;\n"
+    "    result[6] = 0.31539157 * (3.0 * zz - 1.0);\n"
+    "    result[7] = -1.09254843 * x * z;\n"
+    "    result[8] = 0.54627421 * (xx - yy);\n"
+    "    result[9] = -0.59004359 * y * (3.0 * xx - yy);\n"
+    "    result[10] = 2.89061144 * x * y * z;\n"
+    "    result[11] = -0.45704579 * y * (5.0 * zz - 1.0);\n"
+    "    result[12] = 0.37317633 * z * (5.0 * zz - 3.0);\n"
+    "    result[13] = -0.45704579 * x * (5.0 * zz - 1.0);\n"
+    "    result[14] = 1.44530572 * z * (xx - yy);\n"
+    "    result[15] = -0.59004359 * x * (xx - 3.0 * yy);\n"
+    "    return result;\n"
     "}",
     NULL
 };
@@ -27118,7 +27126,7 @@ typedef struct spyi_unit spyi_unit;
 // A Slang module that this library contains. `import name;` finds it where no file of that name exists.
 typedef struct spyi_embedded {
     const char *name;
-    const char *const *lines; // ends with NULL
+    const char *const *lines; // pieces of one or more lines each, without the last newline; ends with NULL
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {

@@ -105,743 +105,743 @@ SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address,
 // >>cuda/prelude.cuh ----------------------------------------------------------------------------------------
 
 static const char *const spyi_text_prelude[] = {
-    "",
-    "",
-    "",
-    "",
-    "",
-    "#define D_ __device__ __forceinline__",
-    "typedef unsigned char uchar;",
-    "typedef unsigned short ushort;",
-    "typedef unsigned int uint;",
-    "typedef long long longlong;",
-    "typedef unsigned long long ulonglong;",
-    "typedef signed char int8_t;",
-    "typedef short int16_t;",
-    "typedef int int32_t;",
-    "typedef long long int64_t;",
-    "typedef long long intptr_t;",
-    "typedef uchar uint8_t;",
-    "typedef ushort uint16_t;",
-    "typedef uint uint32_t;",
-    "typedef ulonglong uint64_t;",
-    "typedef ulonglong uintptr_t;",
-    "typedef ulonglong CUtexObject;",
-    "typedef ulonglong CUsurfObject;",
-    "struct SamplerTag_;",
-    "typedef SamplerTag_ *SamplerState;",
-    "typedef size_t NonUniformResourceIndex;",
-    "#define SLANG_PRELUDE_EXPORT",
-    "#define SLANG_CUDA_BOUNDARY_MODE cudaBoundaryModeZero",
-    "#define SLANG_INFINITY __int_as_float(0x7f800000)",
-    "template<class T, size_t N> struct FixedArray {",
-    "    T m_data[N];",
-    "    D_ T &operator[](size_t i) { return m_data[i]; }",
-    "    D_ const T &operator[](size_t i) const { return m_data[i]; }",
-    "};",
-    "template<class T> struct Array {",
-    "    T *data;",
-    "    size_t count;",
-    "    D_ T &operator[](size_t i) const { return data[i]; }",
-    "};",
-    "template<class A, class B> D_ A slang_bit_cast(B b) {",
-    "    static_assert(sizeof(A) == sizeof(B), \"size\");",
-    "    union U {",
-    "        B b;",
-    "        A a;",
-    "        D_ U() {}",
-    "    } u;",
-    "    u.b = b;",
-    "    return u.a;",
-    "}",
-    "template<class T> D_ T *_slang_addr(T &t) { return &t; }",
-    "",
-    "D_ uint3 operator*(uint3 a, dim3 b) { return uint3{a.x * b.x, a.y * b.y, a.z * b.z}; }",
-    "#ifndef SPYI_VEC",
-    "D_ uint3 operator+(uint3 a, uint3 b) { return uint3{a.x + b.x, a.y + b.y, a.z + b.z}; }",
-    "#else",
-    "struct __align__(1) bool1 {",
-    "    bool x;",
-    "};",
-    "struct __align__(2) bool2 {",
-    "    bool x, y;",
-    "};",
-    "struct __align__(1) bool3 {",
-    "    bool x, y, z;",
-    "};",
-    "struct __align__(4) bool4 {",
-    "    bool x, y, z, w;",
-    "};",
-    "#ifdef SPYI_HALF",
-    "",
-    "",
-    "struct __half {",
-    "    ushort u;",
-    "    __half() = default;",
-    "    D_ __half(float f) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(u) : \"f\"(f)); }",
-    "    D_ __half(double f) { asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(u) : \"d\"(f)); }",
-    "    D_ __half(int i) : __half((float)i) {}",
-    "    D_ __half(uint i) : __half((float)i) {}",
-    "    D_ __half(longlong i) : __half((float)i) {}",
-    "    D_ __half(ulonglong i) : __half((float)i) {}",
-    "    D_ __half(short i) : __half((float)i) {}",
-    "    D_ __half(ushort i) : __half((float)i) {}",
-    "    D_ __half(bool b) : __half(b ? 1.f : 0.f) {}",
-    "    D_ operator float() const {",
-    "        float f;",
-    "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(u));",
-    "        return f;",
-    "    }",
-    "};",
-    "typedef __half half;",
-    "#define HB_(op, ins)                                                  \\",
-    "    D_ __half operator op(__half a, __half b) {                       \\",
-    "        __half r;                                                     \\",
-    "        asm(ins \".f16 %0, %1, %2;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u)); \\",
-    "        return r;                                                     \\",
-    "    }                                                                 \\",
-    "    D_ __half &operator op##=(__half &a, __half b) { return a = a op b; }",
-    "HB_(+, \"add\")",
-    "HB_(-, \"sub\")",
-    "HB_(*, \"mul\")",
-    "D_ __half operator/(__half a, __half b) { return __half((float)a / (float)b); }",
-    "D_ __half operator-(__half a) {",
-    "    a.u ^= 0x8000;",
-    "    return a;",
-    "}",
-    "#define HC_(op) \\",
-    "    D_ bool operator op(__half a, __half b) { return (float)a op(float) b; }",
-    "HC_(<)",
-    "HC_(>)",
-    "HC_(<=)",
-    "HC_(>=)",
-    "HC_(==)",
-    "HC_(!=)",
-    "struct __half1 {",
-    "    __half x;",
-    "};",
-    "struct __align__(4) __half2 {",
-    "    __half x, y;",
-    "};",
-    "struct __align__(4) __half3 {",
-    "    __half x, y, z;",
-    "};",
-    "struct __align__(4) __half4 {",
-    "    __half x, y, z, w;",
-    "};",
-    "D_ __half2 make___half2(__half x, __half y) { return {x, y}; }",
-    "D_ __half3 make___half3(__half x, __half y, __half z) { return {x, y, z}; }",
-    "D_ __half4 make___half4(__half x, __half y, __half z, __half w) { return {x, y, z, w}; }",
-    "#define H2_(op, ins)                                                       \\",
-    "    D_ __half2 operator op(__half2 a, __half2 b) {                         \\",
-    "        uint r;                                                            \\",
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "#define D_ __device__ __forceinline__\n"
+    "typedef unsigned char uchar;\n"
+    "typedef unsigned short ushort;\n"
+    "typedef unsigned int uint;\n"
+    "typedef long long longlong;\n"
+    "typedef unsigned long long ulonglong;\n"
+    "typedef signed char int8_t;\n"
+    "typedef short int16_t;\n"
+    "typedef int int32_t;\n"
+    "typedef long long int64_t;\n"
+    "typedef long long intptr_t;\n"
+    "typedef uchar uint8_t;\n"
+    "typedef ushort uint16_t;\n"
+    "typedef uint uint32_t;\n"
+    "typedef ulonglong uint64_t;\n"
+    "typedef ulonglong uintptr_t;\n"
+    "typedef ulonglong CUtexObject;\n"
+    "typedef ulonglong CUsurfObject;\n"
+    "struct SamplerTag_;\n"
+    "typedef SamplerTag_ *SamplerState;\n"
+    "typedef size_t NonUniformResourceIndex;\n"
+    "#define SLANG_PRELUDE_EXPORT\n"
+    "#define SLANG_CUDA_BOUNDARY_MODE cudaBoundaryModeZero\n"
+    "#define SLANG_INFINITY __int_as_float(0x7f800000)\n"
+    "template<class T, size_t N> struct FixedArray {\n"
+    "    T m_data[N];\n"
+    "    D_ T &operator[](size_t i) { return m_data[i]; }\n"
+    "    D_ const T &operator[](size_t i) const { return m_data[i]; }\n"
+    "};\n"
+    "template<class T> struct Array {\n"
+    "    T *data;\n"
+    "    size_t count;\n"
+    "    D_ T &operator[](size_t i) const { return data[i]; }\n"
+    "};\n"
+    "template<class A, class B> D_ A slang_bit_cast(B b) {\n"
+    "    static_assert(sizeof(A) == sizeof(B), \"size\");\n"
+    "    union U {\n"
+    "        B b;\n"
+    "        A a;\n"
+    "        D_ U() {}\n"
+    "    } u;\n"
+    "    u.b = b;\n"
+    "    return u.a;\n"
+    "}\n"
+    "template<class T> D_ T *_slang_addr(T &t) { return &t; }\n"
+    "\n"
+    "D_ uint3 operator*(uint3 a, dim3 b) { return uint3{a.x * b.x, a.y * b.y, a.z * b.z}; }\n"
+    "#ifndef SPYI_VEC\n"
+    "D_ uint3 operator+(uint3 a, uint3 b) { return uint3{a.x + b.x, a.y + b.y, a.z + b.z}; }\n"
+    "#else\n"
+    "struct __align__(1) bool1 {\n"
+    "    bool x;\n"
+    "};\n"
+    "struct __align__(2) bool2 {\n"
+    "    bool x, y;\n"
+    "};\n"
+    "struct __align__(1) bool3 {\n"
+    "    bool x, y, z;\n"
+    "};\n"
+    "struct __align__(4) bool4 {\n"
+    "    bool x, y, z, w;\n"
+    "};\n"
+    "#ifdef SPYI_HALF\n"
+    "\n"
+    "\n"
+    "struct __half {\n"
+    "    ushort u;\n"
+    "    __half() = default;\n"
+    "    D_ __half(float f) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(u) : \"f\"(f)); }\n"
+    "    D_ __half(double f) { asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(u) : \"d\"(f)); }\n"
+    "    D_ __half(int i) : __half((float)i) {}\n"
+    "    D_ __half(uint i) : __half((float)i) {}\n"
+    "    D_ __half(longlong i) : __half((float)i) {}\n"
+    "    D_ __half(ulonglong i) : __half((float)i) {}\n"
+    "    D_ __half(short i) : __half((float)i) {}\n"
+    "    D_ __half(ushort i) : __half((float)i) {}\n"
+    "    D_ __half(bool b) : __half(b ? 1.f : 0.f) {}\n"
+    "    D_ operator float() const {\n"
+    "        float f;\n"
+    "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(u));\n"
+    "        return f;\n"
+    "    }\n"
+    "};\n"
+    "typedef __half half;\n"
+    "#define HB_(op, ins)                                                  \\\n"
+    "    D_ __half operator op(__half a, __half b) {                       \\\n"
+    "        __half r;                                                     \\\n"
+    "        asm(ins \".f16 %0, %1, %2;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u)); \\\n"
+    "        return r;                                                     \\\n"
+    "    }                                                                 \\\n"
+    "    D_ __half &operator op##=(__half &a, __half b) { return a = a op b; }\n"
+    "HB_(+, \"add\")\n"
+    "HB_(-, \"sub\")\n"
+    "HB_(*, \"mul\")\n"
+    "D_ __half operator/(__half a, __half b) { return __half((float)a / (float)b); }\n"
+    "D_ __half operator-(__half a) {\n"
+    "    a.u ^= 0x8000;\n"
+    "    return a;\n"
+    "}\n"
+    "#define HC_(op) \\\n"
+    "    D_ bool operator op(__half a, __half b) { return (float)a op(float) b; }\n"
+    "HC_(<)\n"
+    "HC_(>)\n"
+    "HC_(<=)\n"
+    "HC_(>=)\n"
+    "HC_(==)\n"
+    "HC_(!=)\n"
+    "struct __half1 {\n"
+    "    __half x;\n"
+    "};\n"
+    "struct __align__(4) __half2 {\n"
+    "    __half x, y;\n"
+    "};\n"
+    "struct __align__(4) __half3 {\n"
+    "    __half x, y, z;\n"
+    "};\n"
+    "struct __align__(4) __half4 {\n"
+    "    __half x, y, z, w;\n"
+    "};\n"
+    "D_ __half2 make___half2(__half x, __half y) { return {x, y}; }\n"
+    "D_ __half3 make___half3(__half x, __half y, __half z) { return {x, y, z}; }\n"
+    "D_ __half4 make___half4(__half x, __half y, __half z, __half w) { return {x, y, z, w}; }\n"
+    "#define H2_(op, ins)                                                       \\\n"
+    "    D_ __half2 operator op(__half2 a, __half2 b) {                         \\\n"
+    "        uint r;                                                            \\\n"
     "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\",
-    "            : \"=r\"(r)                                                      \\",
-    "            : \"r\"(slang_bit_cast<uint>(a)), \"r\"(slang_bit_cast<uint>(b))); \\",
-    "        return slang_bit_cast<__half2>(r);                                 \\",
-    "    }",
-    "H2_(+, \"add\")",
-    "H2_(-, \"sub\")",
-    "H2_(*, \"mul\")",
-    "D_ float __half2float(__half h) { return h; }",
-    "D_ __half __float2half(float f) { return __half(f); }",
-    "D_ __half __ushort_as_half(ushort u) {",
-    "    __half h;",
-    "    h.u = u;",
-    "    return h;",
-    "}",
-    "D_ ushort __half_as_ushort(__half h) { return h.u; }",
-    "D_ __half __ldg(const __half *p) { return __ushort_as_half(__ldg((const ushort *)p)); }",
-    "D_ __half2 __ldg(const __half2 *p) { return slang_bit_cast<__half2>(__ldg((const uint *)p)); }",
-    "D_ __half4 __ldg(const __half4 *p) { return __half4{__ldg(&p->x), __ldg(&p->y), __ldg(&p->z), __ldg(&p->w)}; }",
-    "#define H1_(n, e)                 \\",
-    "    D_ __half F16_##n(__half h) { \\",
-    "        float x = h;              \\",
-    "        return __half(e);         \\",
-    "    }",
-    "H1_(sin, sinf(x))",
-    "H1_(cos, cosf(x))",
-    "H1_(tan, tanf(x))",
-    "H1_(asin, asinf(x))",
-    "H1_(acos, acosf(x))",
-    "H1_(atan, atanf(x))",
-    "H1_(sinh, sinhf(x))",
-    "H1_(cosh, coshf(x))",
-    "H1_(tanh, tanhf(x))",
-    "H1_(asinh, asinhf(x))",
-    "H1_(acosh, acoshf(x))",
-    "H1_(atanh, atanhf(x))",
-    "H1_(exp10, exp10f(x))",
-    "H1_(rint, rintf(x))",
-    "H1_(exp, expf(x))",
-    "H1_(exp2, exp2f(x))",
-    "H1_(log, logf(x))",
-    "H1_(log2, log2f(x))",
-    "H1_(log10, log10f(x))",
-    "H1_(sqrt, sqrtf(x))",
-    "H1_(rsqrt, rsqrtf(x))",
-    "H1_(floor, floorf(x))",
-    "H1_(ceil, ceilf(x))",
-    "H1_(round, roundf(x))",
-    "H1_(trunc, truncf(x))",
-    "H1_(frac, x - floorf(x))",
-    "D_ __half F16_abs(__half h) {",
-    "    h.u &= 0x7fff;",
-    "    return h;",
-    "}",
-    "D_ __half F16_min(__half a, __half b) { return fminf(a, b); }",
-    "D_ __half F16_max(__half a, __half b) { return fmaxf(a, b); }",
-    "D_ __half F16_pow(__half a, __half b) { return powf(a, b); }",
-    "D_ __half F16_fmod(__half a, __half b) { return fmodf(a, b); }",
-    "D_ __half F16_atan2(__half a, __half b) { return atan2f(a, b); }",
-    "D_ __half F16_fma(__half a, __half b, __half c) {",
-    "    __half r;",
-    "    asm(\"fma.rn.f16 %0, %1, %2, %3;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u), \"h\"(c.u));",
-    "    return r;",
-    "}",
-    "D_ bool F16_isnan(__half h) { return (h.u & 0x7fff) > 0x7c00; }",
-    "D_ bool F16_isinf(__half h) { return (h.u & 0x7fff) == 0x7c00; }",
-    "D_ bool F16_isfinite(__half h) { return (h.u & 0x7c00) != 0x7c00; }",
-    "D_ int F16_sign(__half h) {",
-    "    float x = h;",
-    "    return (x > 0) - (x < 0);",
-    "}",
-    "D_ ushort F16_asuint(__half h) { return h.u; }",
-    "D_ short F16_asint(__half h) { return (short)h.u; }",
-    "D_ __half U16_asfloat(ushort u) { return __ushort_as_half(u); }",
-    "D_ __half I16_asfloat(short u) { return __ushort_as_half((ushort)u); }",
-    "#endif",
-    "",
-    "",
-    "template<class V> struct VT_ { static const int n = 0; };",
-    "template<class T, int N> struct VN_;",
-    "template<int N> struct VB_;",
-    "template<> struct VB_<2> { typedef bool2 t; };",
-    "template<> struct VB_<3> { typedef bool3 t; };",
-    "template<> struct VB_<4> { typedef bool4 t; };",
-    "#define VD_(V, T, N)            \\",
-    "    template<> struct VT_<V> {  \\",
-    "        static const int n = N; \\",
-    "        typedef T e;            \\",
-    "        typedef VB_<N>::t b;    \\",
-    "        typedef V v;            \\",
-    "    };                          \\",
-    "    template<> struct VN_<T, N> { typedef V t; };",
-    "#define VS_(S, T)                                          \\",
-    "    VD_(S##2, T, 2)                                        \\",
-    "    VD_(S##3, T, 3)                                        \\",
-    "    VD_(S##4, T, 4)                                        \\",
-    "    template<> struct VN_<T, 1> { typedef S##1 t; };       \\",
-    "    D_ S##2 make_##S##2(T s) { return S##2 {s, s}; }       \\",
-    "    D_ S##3 make_##S##3(T s) { return S##3 {s, s, s}; }    \\",
-    "    D_ S##4 make_##S##4(T s) { return S##4 {s, s, s, s}; } \\",
-    "    D_ S##2 make_##S##2(S##2 v) { return v; }              \\",
-    "    D_ S##3 make_##S##3(S##3 v) { return v; }              \\",
-    "    D_ S##4 make_##S##4(S##4 v) { return v; }",
-    "D_ bool2 make_bool2(bool x, bool y) { return {x, y}; }",
-    "D_ bool3 make_bool3(bool x, bool y, bool z) { return {x, y, z}; }",
-    "D_ bool4 make_bool4(bool x, bool y, bool z, bool w) { return {x, y, z, w}; }",
-    "VS_(float, float)",
+    "            : \"=r\"(r)                                                      \\\n"
+    "            : \"r\"(slang_bit_cast<uint>(a)), \"r\"(slang_bit_cast<uint>(b))); \\\n"
+    "        return slang_bit_cast<__half2>(r);                                 \\\n"
+    "    }\n"
+    "H2_(+, \"add\")\n"
+    "H2_(-, \"sub\")\n"
+    "H2_(*, \"mul\")\n"
+    "D_ float __half2float(__half h) { return h; }\n"
+    "D_ __half __float2half(float f) { return __half(f); }\n"
+    "D_ __half __ushort_as_half(ushort u) {\n"
+    "    __half h;\n"
+    "    h.u = u;\n"
+    "    return h;\n"
+    "}\n"
+    "D_ ushort __half_as_ushort(__half h) { return h.u; }\n"
+    "D_ __half __ldg(const __half *p) { return __ushort_as_half(__ldg((const ushort *)p)); }\n"
+    "D_ __half2 __ldg(const __half2 *p) { return slang_bit_cast<__half2>(__ldg((const uint *)p)); }\n"
+    "D_ __half4 __ldg(const __half4 *p) { return __half4{__ldg(&p->x), __ldg(&p->y), __ldg(&p->z), __ldg(&p->w)}; }\n"
+    "#define H1_(n, e)                 \\\n"
+    "    D_ __half F16_##n(__half h) { \\\n"
+    "        float x = h;              \\\n"
+    "        return __half(e);         \\\n"
+    "    }\n"
+    "H1_(sin, sinf(x))\n"
+    "H1_(cos, cosf(x))\n"
+    "H1_(tan, tanf(x))\n"
+    "H1_(asin, asinf(x))\n"
+    "H1_(acos, acosf(x))\n"
+    "H1_(atan, atanf(x))\n"
+    "H1_(sinh, sinhf(x))\n"
+    "H1_(cosh, coshf(x))\n"
+    "H1_(tanh, tanhf(x))\n"
+    "H1_(asinh, asinhf(x))\n"
+    "H1_(acosh, acoshf(x))\n"
+    "H1_(atanh, atanhf(x))\n"
+    "H1_(exp10, exp10f(x))\n"
+    "H1_(rint, rintf(x))\n"
+    "H1_(exp, expf(x))\n"
+    "H1_(exp2, exp2f(x))\n"
+    "H1_(log, logf(x))\n"
+    "H1_(log2, log2f(x))\n"
+    "H1_(log10, log10f(x))\n"
+    "H1_(sqrt, sqrtf(x))\n"
+    "H1_(rsqrt, rsqrtf(x))\n"
+    "H1_(floor, floorf(x))\n"
+    "H1_(ceil, ceilf(x))\n"
+    "H1_(round, roundf(x))\n"
+    "H1_(trunc, truncf(x))\n"
+    "H1_(frac, x - floorf(x))\n"
+    "D_ __half F16_abs(__half h) {\n"
+    "    h.u &= 0x7fff;\n"
+    "    return h;\n"
+    "}\n"
+    "D_ __half F16_min(__half a, __half b) { return fminf(a, b); }\n"
+    "D_ __half F16_max(__half a, __half b) { return fmaxf(a, b); }\n"
+    "D_ __half F16_pow(__half a, __half b) { return powf(a, b); }\n"
+    "D_ __half F16_fmod(__half a, __half b) { return fmodf(a, b); }\n"
+    "D_ __half F16_atan2(__half a, __half b) { return atan2f(a, b); }\n"
+    "D_ __half F16_fma(__half a, __half b, __half c) {\n"
+    "    __half r;\n"
+    "    asm(\"fma.rn.f16 %0, %1, %2, %3;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u), \"h\"(c.u));\n"
+    "    return r;\n"
+    "}\n"
+    "D_ bool F16_isnan(__half h) { return (h.u & 0x7fff) > 0x7c00; }\n"
+    "D_ bool F16_isinf(__half h) { return (h.u & 0x7fff) == 0x7c00; }\n"
+    "D_ bool F16_isfinite(__half h) { return (h.u & 0x7c00) != 0x7c00; }\n"
+    "D_ int F16_sign(__half h) {\n"
+    "    float x = h;\n"
+    "    return (x > 0) - (x < 0);\n"
+    "}\n"
+    "D_ ushort F16_asuint(__half h) { return h.u; }\n"
+    "D_ short F16_asint(__half h) { return (short)h.u; }\n"
+    "D_ __half U16_asfloat(ushort u) { return __ushort_as_half(u); }\n"
+    "D_ __half I16_asfloat(short u) { return __ushort_as_half((ushort)u); }\n"
+    "#endif\n"
+    "\n"
+    "\n"
+    "template<class V> struct VT_ { static const int n = 0; };\n"
+    "template<class T, int N> struct VN_;\n"
+    "template<int N> struct VB_;\n"
+    "template<> struct VB_<2> { typedef bool2 t; };\n"
+    "template<> struct VB_<3> { typedef bool3 t; };\n"
+    "template<> struct VB_<4> { typedef bool4 t; };\n"
+    "#define VD_(V, T, N)            \\\n"
+    "    template<> struct VT_<V> {  \\\n"
+    "        static const int n = N; \\\n"
+    "        typedef T e;            \\\n"
+    "        typedef VB_<N>::t b;    \\\n"
+    "        typedef V v;            \\\n"
+    "    };                          \\\n"
+    "    template<> struct VN_<T, N> { typedef V t; };\n"
+    "#define VS_(S, T)                                          \\\n"
+    "    VD_(S##2, T, 2)                                        \\\n"
+    "    VD_(S##3, T, 3)                                        \\\n"
+    "    VD_(S##4, T, 4)                                        \\\n"
+    "    template<> struct VN_<T, 1> { typedef S##1 t; };       \\\n"
+    "    D_ S##2 make_##S##2(T s) { return S##2 {s, s}; }       \\\n"
+    "    D_ S##3 make_##S##3(T s) { return S##3 {s, s, s}; }    \\\n"
+    "    D_ S##4 make_##S##4(T s) { return S##4 {s, s, s, s}; } \\\n"
+    "    D_ S##2 make_##S##2(S##2 v) { return v; }              \\\n"
+    "    D_ S##3 make_##S##3(S##3 v) { return v; }              \\\n"
+    "    D_ S##4 make_##S##4(S##4 v) { return v; }\n"
+    "D_ bool2 make_bool2(bool x, bool y) { return {x, y}; }\n"
+    "D_ bool3 make_bool3(bool x, bool y, bool z) { return {x, y, z}; }\n"
+    "D_ bool4 make_bool4(bool x, bool y, bool z, bool w) { return {x, y, z, w}; }\n"
+    "VS_(float, float)\n"
     "VS_(int, int)",
-    "VS_(uint, uint)",
-    "VS_(bool, bool)",
-    "#ifdef SPYI_ODDVEC",
-    "VS_(double, double)",
-    "VS_(short, short)",
-    "VS_(ushort, ushort)",
-    "VS_(char, char)",
-    "VS_(uchar, uchar)",
-    "VS_(longlong, longlong)",
-    "VS_(ulonglong, ulonglong)",
-    "#endif",
-    "#ifdef SPYI_HALF",
-    "VS_(__half, __half)",
-    "#endif",
-    "template<bool B, class T> struct EN_ {};",
-    "template<class T> struct EN_<true, T> { typedef T t; };",
-    "#define VEC_(R) template<class V> D_ typename EN_<(VT_<V>::n > 0), R>::t",
-    "#define VB2_(op)                                       \\",
-    "    VEC_(V) operator op(V a, V b) {                    \\",
-    "        V r;                                           \\",
-    "        r.x = a.x op b.x;                              \\",
-    "        r.y = a.y op b.y;                              \\",
-    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z; \\",
-    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w; \\",
-    "        return r;                                      \\",
-    "    }",
-    "VB2_(+)",
-    "VB2_(-)",
-    "VB2_(*)",
-    "VB2_(/)",
-    "VB2_(&)",
-    "VB2_(|)",
-    "VB2_(^)",
-    "template<class T> D_ T rem_(T a, T b) { return a % b; }",
-    "D_ float rem_(float a, float b) { return fmodf(a, b); }",
-    "D_ double rem_(double a, double b) { return fmod(a, b); }",
-    "VEC_(V) operator%(V a, V b) {",
-    "    V r;",
-    "    r.x = rem_(a.x, b.x);",
-    "    r.y = rem_(a.y, b.y);",
-    "    if constexpr (VT_<V>::n > 2) r.z = rem_(a.z, b.z);",
-    "    if constexpr (VT_<V>::n > 3) r.w = rem_(a.w, b.w);",
-    "    return r;",
-    "}",
-    "#define VSH_(op)                                                                             \\",
-    "    template<class V, class U>                                                               \\",
-    "    D_ typename EN_<(VT_<V>::n > 0 && VT_<V>::n == VT_<U>::n), V>::t operator op(V a, U b) { \\",
-    "        V r;                                                                                 \\",
-    "        r.x = a.x op b.x;                                                                    \\",
-    "        r.y = a.y op b.y;                                                                    \\",
-    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\",
-    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w;                                       \\",
-    "        return r;                                                                            \\",
-    "    }                                                                                        \\",
-    "    template<class V> D_ typename EN_<(VT_<V>::n > 0), V>::t operator op(V a, int s) {       \\",
-    "        V r;                                                                                 \\",
-    "        r.x = a.x op s;                                                                      \\",
-    "        r.y = a.y op s;                                                                      \\",
-    "        if constexpr (VT_<V>::n > 2) r.z = a.z op s;                                         \\",
-    "        if constexpr (VT_<V>::n > 3) r.w = a.w op s;                                         \\",
-    "        return r;                                                                            \\",
-    "    }",
-    "VSH_(<<)",
-    "VSH_(>>)",
-    "#define VCM_(op)                                       \\",
-    "    VEC_(typename VT_<V>::b) operator op(V a, V b) {   \\",
-    "        typename VT_<V>::b r;                          \\",
-    "        r.x = a.x op b.x;                              \\",
-    "        r.y = a.y op b.y;                              \\",
-    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z; \\",
-    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w; \\",
-    "        return r;                                      \\",
-    "    }",
-    "VCM_(<)",
-    "VCM_(>)",
-    "VCM_(<=)",
-    "VCM_(>=)",
-    "VCM_(==)",
-    "VCM_(!=)",
-    "VCM_(&&)",
-    "VCM_(||)",
-    "#define VU_(op, R)                                 \\",
-    "    VEC_(R) operator op(V a) {                     \\",
-    "        R r;                                       \\",
-    "        r.x = op a.x;                              \\",
-    "        r.y = op a.y;                              \\",
-    "        if constexpr (VT_<V>::n > 2) r.z = op a.z; \\",
-    "        if constexpr (VT_<V>::n > 3) r.w = op a.w; \\",
-    "        return r;                                  \\",
-    "    }",
-    "VU_(-, V)",
-    "VU_(~, V)",
+    "VS_(uint, uint)\n"
+    "VS_(bool, bool)\n"
+    "#ifdef SPYI_ODDVEC\n"
+    "VS_(double, double)\n"
+    "VS_(short, short)\n"
+    "VS_(ushort, ushort)\n"
+    "VS_(char, char)\n"
+    "VS_(uchar, uchar)\n"
+    "VS_(longlong, longlong)\n"
+    "VS_(ulonglong, ulonglong)\n"
+    "#endif\n"
+    "#ifdef SPYI_HALF\n"
+    "VS_(__half, __half)\n"
+    "#endif\n"
+    "template<bool B, class T> struct EN_ {};\n"
+    "template<class T> struct EN_<true, T> { typedef T t; };\n"
+    "#define VEC_(R) template<class V> D_ typename EN_<(VT_<V>::n > 0), R>::t\n"
+    "#define VB2_(op)                                       \\\n"
+    "    VEC_(V) operator op(V a, V b) {                    \\\n"
+    "        V r;                                           \\\n"
+    "        r.x = a.x op b.x;                              \\\n"
+    "        r.y = a.y op b.y;                              \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z; \\\n"
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w; \\\n"
+    "        return r;                                      \\\n"
+    "    }\n"
+    "VB2_(+)\n"
+    "VB2_(-)\n"
+    "VB2_(*)\n"
+    "VB2_(/)\n"
+    "VB2_(&)\n"
+    "VB2_(|)\n"
+    "VB2_(^)\n"
+    "template<class T> D_ T rem_(T a, T b) { return a % b; }\n"
+    "D_ float rem_(float a, float b) { return fmodf(a, b); }\n"
+    "D_ double rem_(double a, double b) { return fmod(a, b); }\n"
+    "VEC_(V) operator%(V a, V b) {\n"
+    "    V r;\n"
+    "    r.x = rem_(a.x, b.x);\n"
+    "    r.y = rem_(a.y, b.y);\n"
+    "    if constexpr (VT_<V>::n > 2) r.z = rem_(a.z, b.z);\n"
+    "    if constexpr (VT_<V>::n > 3) r.w = rem_(a.w, b.w);\n"
+    "    return r;\n"
+    "}\n"
+    "#define VSH_(op)                                                                             \\\n"
+    "    template<class V, class U>                                                               \\\n"
+    "    D_ typename EN_<(VT_<V>::n > 0 && VT_<V>::n == VT_<U>::n), V>::t operator op(V a, U b) { \\\n"
+    "        V r;                                                                                 \\\n"
+    "        r.x = a.x op b.x;                                                                    \\\n"
+    "        r.y = a.y op b.y;                                                                    \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\\n"
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w;                                       \\\n"
+    "        return r;                                                                            \\\n"
+    "    }                                                                                        \\\n"
+    "    template<class V> D_ typename EN_<(VT_<V>::n > 0), V>::t operator op(V a, int s) {       \\\n"
+    "        V r;                                                                                 \\\n"
+    "        r.x = a.x op s;                                                                      \\\n"
+    "        r.y = a.y op s;                                                                      \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op s;                                         \\\n"
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op s;                                         \\\n"
+    "        return r;                                                                            \\\n"
+    "    }\n"
+    "VSH_(<<)\n"
+    "VSH_(>>)\n"
+    "#define VCM_(op)                                       \\\n"
+    "    VEC_(typename VT_<V>::b) operator op(V a, V b) {   \\\n"
+    "        typename VT_<V>::b r;                          \\\n"
+    "        r.x = a.x op b.x;                              \\\n"
+    "        r.y = a.y op b.y;                              \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z; \\\n"
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w; \\\n"
+    "        return r;                                      \\\n"
+    "    }\n"
+    "VCM_(<)\n"
+    "VCM_(>)\n"
+    "VCM_(<=)\n"
+    "VCM_(>=)\n"
+    "VCM_(==)\n"
+    "VCM_(!=)\n"
+    "VCM_(&&)\n"
+    "VCM_(||)\n"
+    "#define VU_(op, R)                                 \\\n"
+    "    VEC_(R) operator op(V a) {                     \\\n"
+    "        R r;                                       \\\n"
+    "        r.x = op a.x;                              \\\n"
+    "        r.y = op a.y;                              \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = op a.z; \\\n"
+    "        if constexpr (VT_<V>::n > 3) r.w = op a.w; \\\n"
+    "        return r;                                  \\\n"
+    "    }\n"
+    "VU_(-, V)\n"
+    "VU_(~, V)\n"
     "VU_(!, typename VT_<V>::b)",
-    "template<class V> D_ auto _slang_vector_get_element(V v, int i) -> decltype(v.x) { return (&v.x)[i]; }",
-    "template<class V> D_ auto _slang_vector_get_element_ptr(V *v, int i) { return &v->x + i; }",
-    "template<class V> D_ auto _slang_vector_get_element_ptr(const V *v, int i) {",
-    "    return (decltype(((V *)v)->x) *)&v->x + i;",
-    "}",
-    "template<class T> D_ T _slang_select(bool c, T a, T b) { return c ? a : b; }",
-    "template<class V> D_ V _slang_select(typename VT_<V>::b c, V a, V b) {",
-    "    V r;",
-    "    r.x = c.x ? a.x : b.x;",
-    "    r.y = c.y ? a.y : b.y;",
-    "    if constexpr (VT_<V>::n > 2) r.z = c.z ? a.z : b.z;",
-    "    if constexpr (VT_<V>::n > 3) r.w = c.w ? a.w : b.w;",
-    "    return r;",
-    "}",
-    "D_ bool __ldg(const bool *p) { return __ldg((const uchar *)p) != 0; }",
-    "#endif",
-    "#ifdef SPYI_MAT",
-    "template<class T, int R, int C> struct Matrix {",
-    "    typedef typename VN_<T, C>::t row;",
-    "    row rows[R];",
-    "    D_ row &operator[](size_t i) { return rows[i]; }",
-    "    D_ const row &operator[](size_t i) const { return rows[i]; }",
-    "};",
-    "template<class T, int R, int C> D_ Matrix<T, R, C> makeMatrix(T s) {",
-    "    Matrix<T, R, C> m;",
-    "    for (int i = 0; i < R; i++)",
-    "        for (int j = 0; j < C; j++) (&m.rows[i].x)[j] = s;",
-    "    return m;",
-    "}",
-    "template<class T, int R, int C, class... A> D_ Matrix<T, R, C> makeMatrix(T a, T b, A... r) {",
-    "    T v[] = {a, b, (T)r...};",
-    "    Matrix<T, R, C> m;",
-    "    for (int i = 0; i < R; i++)",
-    "        for (int j = 0; j < C; j++) (&m.rows[i].x)[j] = v[i * C + j];",
-    "    return m;",
-    "}",
-    "template<class T, int R, int C, class... A> D_ Matrix<T, R, C> makeMatrix(typename VN_<T, C>::t a, A... r) {",
-    "    return Matrix<T, R, C>{{a, r...}};",
-    "}",
-    "template<class T, int R, int C, class U, int R2, int C2>",
-    "D_ Matrix<T, R, C> makeMatrix(const Matrix<U, R2, C2> &o) {",
-    "    Matrix<T, R, C> m;",
-    "    for (int i = 0; i < R; i++)",
-    "        for (int j = 0; j < C; j++)",
-    "            (&m.rows[i].x)[j] = i < R2 && j < C2 ? (T)(&o.rows[i < R2 ? i : 0].x)[j < C2 ? j : 0] : (T)0;",
-    "    return m;",
-    "}",
-    "#define MB_(op)                                                                                            \\",
-    "    template<class T, int R, int C> D_ Matrix<T, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\",
-    "        Matrix<T, R, C> m;                                                                                 \\",
-    "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];                                    \\",
-    "        return m;                                                                                          \\",
-    "    }",
-    "MB_(+)",
-    "MB_(-)",
-    "MB_(*)",
-    "MB_(/)",
-    "MB_(&)",
-    "MB_(|)",
-    "MB_(^)",
-    "MB_(%)",
-    "#define MC_(op)                                                               \\",
-    "    template<class T, int R, int C>                                           \\",
-    "    D_ Matrix<bool, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\",
-    "        Matrix<bool, R, C> m;                                                 \\",
-    "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];       \\",
-    "        return m;                                                             \\",
-    "    }",
-    "MC_(<)",
-    "MC_(>)",
-    "MC_(<=)",
-    "MC_(>=)",
-    "MC_(==)",
-    "MC_(!=)",
-    "MC_(&&)",
-    "MC_(||)",
-    "#define MU_(op, T2)                                                                      \\",
-    "    template<class T, int R, int C> D_ Matrix<T2, R, C> operator op(Matrix<T, R, C> a) { \\",
-    "        Matrix<T2, R, C> m;                                                              \\",
-    "        for (int i = 0; i < R; i++) m.rows[i] = op a.rows[i];                            \\",
-    "        return m;                                                                        \\",
-    "    }",
-    "MU_(-, T)",
-    "MU_(~, T)",
-    "MU_(!, bool)",
-    "template<class T, int R, int C>",
-    "D_ Matrix<T, R, C> _slang_select(Matrix<bool, R, C> c, Matrix<T, R, C> a, Matrix<T, R, C> b) {",
-    "    Matrix<T, R, C> m;",
-    "    for (int i = 0; i < R; i++) m.rows[i] = _slang_select(c.rows[i], a.rows[i], b.rows[i]);",
-    "    return m;",
-    "}",
-    "#endif",
-    "#ifdef SPYI_MATH",
-    "#define F1_(n, e, g) \\",
-    "    D_ float F32_##n(float x) { return e; }",
-    "#define F2_(n, e, g) \\",
+    "template<class V> D_ auto _slang_vector_get_element(V v, int i) -> decltype(v.x) { return (&v.x)[i]; }\n"
+    "template<class V> D_ auto _slang_vector_get_element_ptr(V *v, int i) { return &v->x + i; }\n"
+    "template<class V> D_ auto _slang_vector_get_element_ptr(const V *v, int i) {\n"
+    "    return (decltype(((V *)v)->x) *)&v->x + i;\n"
+    "}\n"
+    "template<class T> D_ T _slang_select(bool c, T a, T b) { return c ? a : b; }\n"
+    "template<class V> D_ V _slang_select(typename VT_<V>::b c, V a, V b) {\n"
+    "    V r;\n"
+    "    r.x = c.x ? a.x : b.x;\n"
+    "    r.y = c.y ? a.y : b.y;\n"
+    "    if constexpr (VT_<V>::n > 2) r.z = c.z ? a.z : b.z;\n"
+    "    if constexpr (VT_<V>::n > 3) r.w = c.w ? a.w : b.w;\n"
+    "    return r;\n"
+    "}\n"
+    "D_ bool __ldg(const bool *p) { return __ldg((const uchar *)p) != 0; }\n"
+    "#endif\n"
+    "#ifdef SPYI_MAT\n"
+    "template<class T, int R, int C> struct Matrix {\n"
+    "    typedef typename VN_<T, C>::t row;\n"
+    "    row rows[R];\n"
+    "    D_ row &operator[](size_t i) { return rows[i]; }\n"
+    "    D_ const row &operator[](size_t i) const { return rows[i]; }\n"
+    "};\n"
+    "template<class T, int R, int C> D_ Matrix<T, R, C> makeMatrix(T s) {\n"
+    "    Matrix<T, R, C> m;\n"
+    "    for (int i = 0; i < R; i++)\n"
+    "        for (int j = 0; j < C; j++) (&m.rows[i].x)[j] = s;\n"
+    "    return m;\n"
+    "}\n"
+    "template<class T, int R, int C, class... A> D_ Matrix<T, R, C> makeMatrix(T a, T b, A... r) {\n"
+    "    T v[] = {a, b, (T)r...};\n"
+    "    Matrix<T, R, C> m;\n"
+    "    for (int i = 0; i < R; i++)\n"
+    "        for (int j = 0; j < C; j++) (&m.rows[i].x)[j] = v[i * C + j];\n"
+    "    return m;\n"
+    "}\n"
+    "template<class T, int R, int C, class... A> D_ Matrix<T, R, C> makeMatrix(typename VN_<T, C>::t a, A... r) {\n"
+    "    return Matrix<T, R, C>{{a, r...}};\n"
+    "}\n"
+    "template<class T, int R, int C, class U, int R2, int C2>\n"
+    "D_ Matrix<T, R, C> makeMatrix(const Matrix<U, R2, C2> &o) {\n"
+    "    Matrix<T, R, C> m;\n"
+    "    for (int i = 0; i < R; i++)\n"
+    "        for (int j = 0; j < C; j++)\n"
+    "            (&m.rows[i].x)[j] = i < R2 && j < C2 ? (T)(&o.rows[i < R2 ? i : 0].x)[j < C2 ? j : 0] : (T)0;\n"
+    "    return m;\n"
+    "}\n"
+    "#define MB_(op)                                                                                            \\\n"
+    "    template<class T, int R, int C> D_ Matrix<T, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\\n"
+    "        Matrix<T, R, C> m;                                                                                 \\\n"
+    "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];                                    \\\n"
+    "        return m;                                                                                          \\\n"
+    "    }\n"
+    "MB_(+)\n"
+    "MB_(-)\n"
+    "MB_(*)\n"
+    "MB_(/)\n"
+    "MB_(&)\n"
+    "MB_(|)\n"
+    "MB_(^)\n"
+    "MB_(%)\n"
+    "#define MC_(op)                                                               \\\n"
+    "    template<class T, int R, int C>                                           \\\n"
+    "    D_ Matrix<bool, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\\n"
+    "        Matrix<bool, R, C> m;                                                 \\\n"
+    "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];       \\\n"
+    "        return m;                                                             \\\n"
+    "    }\n"
+    "MC_(<)\n"
+    "MC_(>)\n"
+    "MC_(<=)\n"
+    "MC_(>=)\n"
+    "MC_(==)\n"
+    "MC_(!=)\n"
+    "MC_(&&)\n"
+    "MC_(||)\n"
+    "#define MU_(op, T2)                                                                      \\\n"
+    "    template<class T, int R, int C> D_ Matrix<T2, R, C> operator op(Matrix<T, R, C> a) { \\\n"
+    "        Matrix<T2, R, C> m;                                                              \\\n"
+    "        for (int i = 0; i < R; i++) m.rows[i] = op a.rows[i];                            \\\n"
+    "        return m;                                                                        \\\n"
+    "    }\n"
+    "MU_(-, T)\n"
+    "MU_(~, T)\n"
+    "MU_(!, bool)\n"
+    "template<class T, int R, int C>\n"
+    "D_ Matrix<T, R, C> _slang_select(Matrix<bool, R, C> c, Matrix<T, R, C> a, Matrix<T, R, C> b) {\n"
+    "    Matrix<T, R, C> m;\n"
+    "    for (int i = 0; i < R; i++) m.rows[i] = _slang_select(c.rows[i], a.rows[i], b.rows[i]);\n"
+    "    return m;\n"
+    "}\n"
+    "#endif\n"
+    "#ifdef SPYI_MATH\n"
+    "#define F1_(n, e, g) \\\n"
+    "    D_ float F32_##n(float x) { return e; }\n"
+    "#define F2_(n, e, g) \\\n"
     "    D_ float F32_##n(float x, float y) { return e; }",
-    "#define FLIST_(A, B)                                                                                        \\",
-    "    A(sin, sinf(x), sin(x))                                                                                 \\",
-    "    A(cos, cosf(x), cos(x)) A(tan, tanf(x), tan(x)) A(asin, asinf(x), asin(x)) A(acos, acosf(x), acos(x))   \\",
-    "        A(atan, atanf(x), atan(x)) A(sinh, sinhf(x), sinh(x)) A(cosh, coshf(x), cosh(x))                    \\",
-    "            A(tanh, tanhf(x), tanh(x)) A(asinh, asinhf(x), asinh(x)) A(acosh, acoshf(x), acosh(x)) A(       \\",
-    "                atanh, atanhf(x), atanh(x)) A(exp, expf(x), exp(x)) A(exp2, exp2f(x), exp2(x))              \\",
-    "                A(exp10, exp10f(x), exp10(x)) A(log, logf(x), log(x)) A(log2, log2f(x), log2(x)) A(         \\",
-    "                    log10, log10f(x), log10(x)) A(sqrt, sqrtf(x), sqrt(x)) A(rsqrt, rsqrtf(x), rsqrt(x))    \\",
-    "                    A(ceil, ceilf(x), ceil(x)) A(floor, floorf(x), floor(x)) A(trunc, truncf(x), trunc(x))  \\",
-    "                        A(round, roundf(x), round(x)) A(rint, rintf(x), rint(x)) A(abs, fabsf(x), fabs(x))  \\",
-    "                            A(frac, x - floorf(x), x - floor(x)) A(cospi, cospif(x), cospi(x))              \\",
-    "                                A(sinpi, sinpif(x), sinpi(x)) B(atan2, atan2f(x, y), atan2(x, y))           \\",
-    "                                    B(pow, powf(x, y), pow(x, y)) B(fmod, fmodf(x, y), fmod(x, y))          \\",
-    "                                        B(remainder, remainderf(x, y), remainder(x, y))                     \\",
-    "                                            B(min, fminf(x, y), fmin(x, y)) B(max, fmaxf(x, y), fmax(x, y)) \\",
-    "                                                B(copysign, copysignf(x, y), copysign(x, y))                \\",
-    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\",
-    "                                                        B(fdim, fdimf(x, y), fdim(x, y))",
-    "FLIST_(F1_, F2_)",
-    "D_ float F32_fma(float a, float b, float c) { return fmaf(a, b, c); }",
-    "D_ int F32_sign(float x) { return (x > 0) - (x < 0); }",
-    "D_ void F32_sincos(float x, float *s, float *c) { sincosf(x, s, c); }",
-    "D_ float F32_frexp(float x, int *e) { return frexpf(x, e); }",
-    "D_ float F32_modf(float x, float *i) { return modff(x, i); }",
-    "D_ float _slang_fmod(float a, float b) { return fmodf(a, b); }",
-    "D_ bool F32_isnan(float x) { return isnan(x); }",
-    "D_ bool F32_isinf(float x) { return isinf(x); }",
-    "D_ bool F32_isfinite(float x) { return isfinite(x); }",
-    "D_ uint F32_asuint(float x) { return __float_as_uint(x); }",
-    "D_ int F32_asint(float x) { return __float_as_int(x); }",
-    "D_ float U32_asfloat(uint x) { return __uint_as_float(x); }",
-    "D_ float I32_asfloat(int x) { return __int_as_float(x); }",
-    "D_ uint I32_asuint(int x) { return x; }",
-    "D_ int U32_asint(uint x) { return x; }",
-    "D_ uint U32_asuint(uint x) { return x; }",
-    "#define IN_(P, T, U, pc, lz, rb, fs)                 \\",
-    "    D_ T P##_min(T a, T b) { return a < b ? a : b; } \\",
-    "    D_ T P##_max(T a, T b) { return a > b ? a : b; } \\",
-    "    D_ uint P##_countbits(T a) { return pc(a); }     \\",
-    "    D_ T P##_reversebits(T a) { return (T)rb(a); }   \\",
-    "    D_ int P##_firstbitlow(T a) { return fs(a) - 1; }",
-    "IN_(I32, int, uint, __popc, __clz, __brev, __ffs)",
-    "IN_(U32, uint, uint, __popc, __clz, __brev, __ffs)",
-    "IN_(I64, longlong, ulonglong, __popcll, __clzll, __brevll, __ffsll)",
-    "IN_(U64, ulonglong, ulonglong, __popcll, __clzll, __brevll, __ffsll)",
-    "D_ int I32_abs(int a) { return abs(a); }",
-    "D_ longlong I64_abs(longlong a) { return a < 0 ? -a : a; }",
-    "D_ uint U32_abs(uint a) { return a; }",
-    "D_ ulonglong U64_abs(ulonglong a) { return a; }",
-    "D_ int I32_sign(int a) { return (a > 0) - (a < 0); }",
-    "D_ int I64_sign(longlong a) { return (a > 0) - (a < 0); }",
-    "D_ int U32_firstbithigh(uint a) { return 31 - __clz(a); }",
-    "D_ int I32_firstbithigh(int a) { return 31 - __clz(a < 0 ? ~a : a); }",
-    "D_ int U64_firstbithigh(ulonglong a) { return 63 - __clzll(a); }",
-    "D_ int I64_firstbithigh(longlong a) { return 63 - __clzll(a < 0 ? ~a : a); }",
+    "#define FLIST_(A, B)                                                                                        \\\n"
+    "    A(sin, sinf(x), sin(x))                                                                                 \\\n"
+    "    A(cos, cosf(x), cos(x)) A(tan, tanf(x), tan(x)) A(asin, asinf(x), asin(x)) A(acos, acosf(x), acos(x))   \\\n"
+    "        A(atan, atanf(x), atan(x)) A(sinh, sinhf(x), sinh(x)) A(cosh, coshf(x), cosh(x))                    \\\n"
+    "            A(tanh, tanhf(x), tanh(x)) A(asinh, asinhf(x), asinh(x)) A(acosh, acoshf(x), acosh(x)) A(       \\\n"
+    "                atanh, atanhf(x), atanh(x)) A(exp, expf(x), exp(x)) A(exp2, exp2f(x), exp2(x))              \\\n"
+    "                A(exp10, exp10f(x), exp10(x)) A(log, logf(x), log(x)) A(log2, log2f(x), log2(x)) A(         \\\n"
+    "                    log10, log10f(x), log10(x)) A(sqrt, sqrtf(x), sqrt(x)) A(rsqrt, rsqrtf(x), rsqrt(x))    \\\n"
+    "                    A(ceil, ceilf(x), ceil(x)) A(floor, floorf(x), floor(x)) A(trunc, truncf(x), trunc(x))  \\\n"
+    "                        A(round, roundf(x), round(x)) A(rint, rintf(x), rint(x)) A(abs, fabsf(x), fabs(x))  \\\n"
+    "                            A(frac, x - floorf(x), x - floor(x)) A(cospi, cospif(x), cospi(x))              \\\n"
+    "                                A(sinpi, sinpif(x), sinpi(x)) B(atan2, atan2f(x, y), atan2(x, y))           \\\n"
+    "                                    B(pow, powf(x, y), pow(x, y)) B(fmod, fmodf(x, y), fmod(x, y))          \\\n"
+    "                                        B(remainder, remainderf(x, y), remainder(x, y))                     \\\n"
+    "                                            B(min, fminf(x, y), fmin(x, y)) B(max, fmaxf(x, y), fmax(x, y)) \\\n"
+    "                                                B(copysign, copysignf(x, y), copysign(x, y))                \\\n"
+    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\\n"
+    "                                                        B(fdim, fdimf(x, y), fdim(x, y))\n"
+    "FLIST_(F1_, F2_)\n"
+    "D_ float F32_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
+    "D_ int F32_sign(float x) { return (x > 0) - (x < 0); }\n"
+    "D_ void F32_sincos(float x, float *s, float *c) { sincosf(x, s, c); }\n"
+    "D_ float F32_frexp(float x, int *e) { return frexpf(x, e); }\n"
+    "D_ float F32_modf(float x, float *i) { return modff(x, i); }\n"
+    "D_ float _slang_fmod(float a, float b) { return fmodf(a, b); }\n"
+    "D_ bool F32_isnan(float x) { return isnan(x); }\n"
+    "D_ bool F32_isinf(float x) { return isinf(x); }\n"
+    "D_ bool F32_isfinite(float x) { return isfinite(x); }\n"
+    "D_ uint F32_asuint(float x) { return __float_as_uint(x); }\n"
+    "D_ int F32_asint(float x) { return __float_as_int(x); }\n"
+    "D_ float U32_asfloat(uint x) { return __uint_as_float(x); }\n"
+    "D_ float I32_asfloat(int x) { return __int_as_float(x); }\n"
+    "D_ uint I32_asuint(int x) { return x; }\n"
+    "D_ int U32_asint(uint x) { return x; }\n"
+    "D_ uint U32_asuint(uint x) { return x; }\n"
+    "#define IN_(P, T, U, pc, lz, rb, fs)                 \\\n"
+    "    D_ T P##_min(T a, T b) { return a < b ? a : b; } \\\n"
+    "    D_ T P##_max(T a, T b) { return a > b ? a : b; } \\\n"
+    "    D_ uint P##_countbits(T a) { return pc(a); }     \\\n"
+    "    D_ T P##_reversebits(T a) { return (T)rb(a); }   \\\n"
+    "    D_ int P##_firstbitlow(T a) { return fs(a) - 1; }\n"
+    "IN_(I32, int, uint, __popc, __clz, __brev, __ffs)\n"
+    "IN_(U32, uint, uint, __popc, __clz, __brev, __ffs)\n"
+    "IN_(I64, longlong, ulonglong, __popcll, __clzll, __brevll, __ffsll)\n"
+    "IN_(U64, ulonglong, ulonglong, __popcll, __clzll, __brevll, __ffsll)\n"
+    "D_ int I32_abs(int a) { return abs(a); }\n"
+    "D_ longlong I64_abs(longlong a) { return a < 0 ? -a : a; }\n"
+    "D_ uint U32_abs(uint a) { return a; }\n"
+    "D_ ulonglong U64_abs(ulonglong a) { return a; }\n"
+    "D_ int I32_sign(int a) { return (a > 0) - (a < 0); }\n"
+    "D_ int I64_sign(longlong a) { return (a > 0) - (a < 0); }\n"
+    "D_ int U32_firstbithigh(uint a) { return 31 - __clz(a); }\n"
+    "D_ int I32_firstbithigh(int a) { return 31 - __clz(a < 0 ? ~a : a); }\n"
+    "D_ int U64_firstbithigh(ulonglong a) { return 63 - __clzll(a); }\n"
+    "D_ int I64_firstbithigh(longlong a) { return 63 - __clzll(a < 0 ? ~a : a); }\n"
     "#endif",
-    "#ifdef SPYI_MATH64",
-    "#define G1_(n, e, g) \\",
-    "    D_ double F64_##n(double x) { return g; }",
-    "#define G2_(n, e, g) \\",
-    "    D_ double F64_##n(double x, double y) { return g; }",
-    "FLIST_(G1_, G2_)",
-    "D_ double F64_fma(double a, double b, double c) { return fma(a, b, c); }",
-    "D_ int F64_sign(double x) { return (x > 0) - (x < 0); }",
-    "D_ void F64_sincos(double x, double *s, double *c) { sincos(x, s, c); }",
-    "D_ double F64_frexp(double x, int *e) { return frexp(x, e); }",
-    "D_ double F64_modf(double x, double *i) { return modf(x, i); }",
-    "D_ double _slang_fmod(double a, double b) { return fmod(a, b); }",
-    "D_ bool F64_isnan(double x) { return isnan(x); }",
-    "D_ bool F64_isinf(double x) { return isinf(x); }",
-    "D_ bool F64_isfinite(double x) { return isfinite(x); }",
-    "D_ void F64_asuint(double d, uint *lo, uint *hi) {",
-    "    *lo = (uint)__double2loint(d);",
-    "    *hi = (uint)__double2hiint(d);",
-    "}",
-    "D_ void F64_asint(double d, int *lo, int *hi) {",
-    "    *lo = __double2loint(d);",
-    "    *hi = __double2hiint(d);",
-    "}",
-    "D_ double U32_asdouble(uint lo, uint hi) { return __hiloint2double((int)hi, (int)lo); }",
-    "D_ double U64_asdouble(ulonglong u) { return __longlong_as_double((longlong)u); }",
-    "D_ ulonglong F64_asuint64(double d) { return (ulonglong)__double_as_longlong(d); }",
-    "#endif",
-    "#ifdef SPYI_BUF",
-    "template<class T> struct RWStructuredBuffer {",
-    "    T *data;",
-    "    size_t count;",
-    "    D_ T &operator[](size_t i) const { return data[i]; }",
-    "    D_ T &Load(size_t i) const { return data[i]; }",
-    "    template<class U> D_ U Load(size_t i) const { return *(const U *)((const char *)data + i); }",
-    "    template<class U> D_ void Store(size_t i, U v) const { *(U *)((char *)data + i) = v; }",
-    "    template<class U> D_ U *_getPtrAt(size_t i) const { return (U *)((char *)data + i); }",
-    "    D_ void GetDimensions(uint *n, uint *s) const {",
-    "        *n = (uint)count;",
-    "        *s = sizeof(T);",
-    "    }",
-    "    D_ void GetDimensions(uint &n, uint &s) const {",
-    "        n = (uint)count;",
-    "        s = sizeof(T);",
-    "    }",
+    "#ifdef SPYI_MATH64\n"
+    "#define G1_(n, e, g) \\\n"
+    "    D_ double F64_##n(double x) { return g; }\n"
+    "#define G2_(n, e, g) \\\n"
+    "    D_ double F64_##n(double x, double y) { return g; }\n"
+    "FLIST_(G1_, G2_)\n"
+    "D_ double F64_fma(double a, double b, double c) { return fma(a, b, c); }\n"
+    "D_ int F64_sign(double x) { return (x > 0) - (x < 0); }\n"
+    "D_ void F64_sincos(double x, double *s, double *c) { sincos(x, s, c); }\n"
+    "D_ double F64_frexp(double x, int *e) { return frexp(x, e); }\n"
+    "D_ double F64_modf(double x, double *i) { return modf(x, i); }\n"
+    "D_ double _slang_fmod(double a, double b) { return fmod(a, b); }\n"
+    "D_ bool F64_isnan(double x) { return isnan(x); }\n"
+    "D_ bool F64_isinf(double x) { return isinf(x); }\n"
+    "D_ bool F64_isfinite(double x) { return isfinite(x); }\n"
+    "D_ void F64_asuint(double d, uint *lo, uint *hi) {\n"
+    "    *lo = (uint)__double2loint(d);\n"
+    "    *hi = (uint)__double2hiint(d);\n"
+    "}\n"
+    "D_ void F64_asint(double d, int *lo, int *hi) {\n"
+    "    *lo = __double2loint(d);\n"
+    "    *hi = __double2hiint(d);\n"
+    "}\n"
+    "D_ double U32_asdouble(uint lo, uint hi) { return __hiloint2double((int)hi, (int)lo); }\n"
+    "D_ double U64_asdouble(ulonglong u) { return __longlong_as_double((longlong)u); }\n"
+    "D_ ulonglong F64_asuint64(double d) { return (ulonglong)__double_as_longlong(d); }\n"
+    "#endif\n"
+    "#ifdef SPYI_BUF\n"
+    "template<class T> struct RWStructuredBuffer {\n"
+    "    T *data;\n"
+    "    size_t count;\n"
+    "    D_ T &operator[](size_t i) const { return data[i]; }\n"
+    "    D_ T &Load(size_t i) const { return data[i]; }\n"
+    "    template<class U> D_ U Load(size_t i) const { return *(const U *)((const char *)data + i); }\n"
+    "    template<class U> D_ void Store(size_t i, U v) const { *(U *)((char *)data + i) = v; }\n"
+    "    template<class U> D_ U *_getPtrAt(size_t i) const { return (U *)((char *)data + i); }\n"
+    "    D_ void GetDimensions(uint *n, uint *s) const {\n"
+    "        *n = (uint)count;\n"
+    "        *s = sizeof(T);\n"
+    "    }\n"
+    "    D_ void GetDimensions(uint &n, uint &s) const {\n"
+    "        n = (uint)count;\n"
+    "        s = sizeof(T);\n"
+    "    }\n"
+    "};\n"
+    "template<class T> struct StructuredBuffer : RWStructuredBuffer<T> {};\n"
+    "struct RWByteAddressBuffer {\n"
+    "    uint *data;\n"
+    "    size_t sizeInBytes;\n"
+    "    template<class T> D_ T Load(size_t i) const { return *(const T *)((const char *)data + i); }\n"
+    "    template<class T> D_ void Store(size_t i, T v) const { *(T *)((char *)data + i) = v; }\n"
+    "    D_ uint Load(size_t i) const { return Load<uint>(i); }\n"
+    "    template<class T> D_ T *_getPtrAt(size_t i) const { return (T *)((char *)data + i); }\n"
+    "    template<class T> D_ RWStructuredBuffer<T> asStructuredBuffer() const {\n"
+    "        return RWStructuredBuffer<T>{ (T *)data, sizeInBytes / sizeof(T) };\n"
+    "    }\n"
+    "    D_ void GetDimensions(uint *n) const { *n = (uint)sizeInBytes; }\n"
+    "};\n"
+    "struct ByteAddressBuffer : RWByteAddressBuffer {};\n"
+    "#endif\n"
+    "#ifdef SPYI_TENSOR\n"
+    "struct TensorView {\n"
+    "    uchar *data;\n"
+    "    uint strides[5];\n"
+    "    uint sizes[5];\n"
+    "    uint dimensionCount;\n"
+    "    template<class... I> D_ size_t at_(I... i) const {\n"
+    "        size_t o = 0;\n"
+    "        int k = 0;\n"
+    "        ((o += (size_t)strides[k++] * i), ...);\n"
+    "        return o;\n"
+    "    }\n"
+    "#ifdef SPYI_VEC\n"
+    "    D_ size_t at_(uint2 i) const { return at_(i.x, i.y); }\n"
+    "    D_ size_t at_(uint3 i) const { return at_(i.x, i.y, i.z); }\n"
+    "    D_ size_t at_(uint4 i) const { return at_(i.x, i.y, i.z, i.w); }\n"
+    "#endif\n"
+    "    template<class T, class... I> D_ T *data_ptr_at(I... i) const { return (T *)(data + at_(i...)); }\n"
+    "    template<class T> D_ T *data_ptr() const { return (T *)data; }\n"
+    "    template<class T, class... I> D_ T &load(I... i) const { return *data_ptr_at<T>(i...); }\n"
+    "    template<class T, class A> D_ void store(A a, T v) const { *data_ptr_at<T>(a) = v; }\n"
+    "    template<class T, class A> D_ void store(A a, A b, T v) const { *data_ptr_at<T>(a, b) = v; }\n"
+    "    template<class T, class A> D_ void store(A a, A b, A c, T v) const { *data_ptr_at<T>(a, b, c) = v; }\n"
+    "    template<class T, class A> D_ void store(A a, A b, A c, A d, T v) const {\n"
+    "        *data_ptr_at<T>(a, b, c, d) = v;\n"
+    "    }\n"
+    "    template<class T, class A> D_ void store(A a, A b, A c, A d, A e, T v) const {\n"
+    "        *data_ptr_at<T>(a, b, c, d, e) = v;\n"
+    "    }\n"
     "};",
-    "template<class T> struct StructuredBuffer : RWStructuredBuffer<T> {};",
-    "struct RWByteAddressBuffer {",
-    "    uint *data;",
-    "    size_t sizeInBytes;",
-    "    template<class T> D_ T Load(size_t i) const { return *(const T *)((const char *)data + i); }",
-    "    template<class T> D_ void Store(size_t i, T v) const { *(T *)((char *)data + i) = v; }",
-    "    D_ uint Load(size_t i) const { return Load<uint>(i); }",
-    "    template<class T> D_ T *_getPtrAt(size_t i) const { return (T *)((char *)data + i); }",
-    "    template<class T> D_ RWStructuredBuffer<T> asStructuredBuffer() const {",
-    "        return RWStructuredBuffer<T>{ (T *)data, sizeInBytes / sizeof(T) };",
-    "    }",
-    "    D_ void GetDimensions(uint *n) const { *n = (uint)sizeInBytes; }",
-    "};",
-    "struct ByteAddressBuffer : RWByteAddressBuffer {};",
-    "#endif",
-    "#ifdef SPYI_TENSOR",
-    "struct TensorView {",
-    "    uchar *data;",
-    "    uint strides[5];",
-    "    uint sizes[5];",
-    "    uint dimensionCount;",
-    "    template<class... I> D_ size_t at_(I... i) const {",
-    "        size_t o = 0;",
-    "        int k = 0;",
-    "        ((o += (size_t)strides[k++] * i), ...);",
-    "        return o;",
-    "    }",
-    "#ifdef SPYI_VEC",
-    "    D_ size_t at_(uint2 i) const { return at_(i.x, i.y); }",
-    "    D_ size_t at_(uint3 i) const { return at_(i.x, i.y, i.z); }",
-    "    D_ size_t at_(uint4 i) const { return at_(i.x, i.y, i.z, i.w); }",
-    "#endif",
-    "    template<class T, class... I> D_ T *data_ptr_at(I... i) const { return (T *)(data + at_(i...)); }",
-    "    template<class T> D_ T *data_ptr() const { return (T *)data; }",
-    "    template<class T, class... I> D_ T &load(I... i) const { return *data_ptr_at<T>(i...); }",
-    "    template<class T, class A> D_ void store(A a, T v) const { *data_ptr_at<T>(a) = v; }",
-    "    template<class T, class A> D_ void store(A a, A b, T v) const { *data_ptr_at<T>(a, b) = v; }",
-    "    template<class T, class A> D_ void store(A a, A b, A c, T v) const { *data_ptr_at<T>(a, b, c) = v; }",
-    "    template<class T, class A> D_ void store(A a, A b, A c, A d, T v) const {",
-    "        *data_ptr_at<T>(a, b, c, d) = v;",
-    "    }",
-    "    template<class T, class A> D_ void store(A a, A b, A c, A d, A e, T v) const {",
-    "        *data_ptr_at<T>(a, b, c, d, e) = v;",
-    "    }",
-    "};",
-    "#endif",
-    "template<class T> D_ void __slang_atomic_reduce_add(T *p, T v, int) { atomicAdd(p, v); }",
-    "#ifdef SPYI_WAVE",
-    "typedef uint WarpMask;",
-    "D_ uint _getLaneId() {",
-    "    uint r;",
-    "    asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));",
-    "    return r;",
-    "}",
-    "D_ uint _getLaneLtMask() {",
-    "    uint r;",
-    "    asm(\"mov.u32 %0, %%lanemask_lt;\" : \"=r\"(r));",
-    "    return r;",
-    "}",
-    "template<class T> D_ T wsh_(uint m, T v, int lane) {",
-    "    if constexpr (VT_<T>::n > 0) {",
-    "        T r;",
-    "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = __shfl_sync(m, (&v.x)[i], lane);",
-    "        return r;",
-    "    } else return __shfl_sync(m, v, lane);",
-    "}",
-    "struct WA_ {",
-    "    template<class T> D_ T operator()(T a, T b) const { return a + b; }",
-    "};",
-    "struct WP_ {",
-    "    template<class T> D_ T operator()(T a, T b) const { return a * b; }",
-    "};",
-    "template<class T> D_ T wmin_(T a, T b) {",
-    "    if constexpr (VT_<T>::n > 0) return _slang_select(b < a, b, a);",
-    "    else return b < a ? b : a;",
-    "}",
-    "struct WN_ {",
-    "    template<class T> D_ T operator()(T a, T b) const { return wmin_(a, b); }",
-    "};",
-    "struct WX_ {",
-    "    template<class T> D_ T operator()(T a, T b) const {",
-    "        if constexpr (VT_<T>::n > 0) return _slang_select(a < b, b, a);",
-    "        else return a < b ? b : a;",
-    "    }",
-    "};",
-    "struct WD_ {",
-    "    template<class T> D_ T operator()(T a, T b) const { return a & b; }",
-    "};",
-    "struct WO_ {",
-    "    template<class T> D_ T operator()(T a, T b) const { return a | b; }",
-    "};",
-    "struct WE_ {",
-    "    template<class T> D_ T operator()(T a, T b) const { return a ^ b; }",
-    "};",
-    "",
-    "template<class F, class T> D_ T wred_(uint m, T v, F f) {",
-    "    if (m == ~0u) {",
-    "        for (int s = 16; s; s >>= 1) v = f(v, wsh_(m, v, (int)(_getLaneId() ^ s)));",
-    "        return v;",
-    "    }",
-    "    T r = wsh_(m, v, __ffs(m) - 1);",
-    "    for (uint q = m & (m - 1); q; q &= q - 1) r = f(r, wsh_(m, v, __ffs(q) - 1));",
-    "    return r;",
-    "}",
-    "template<class F, class T> D_ T wpre_(uint m, T v, T id, F f) {",
-    "    T r = id;",
-    "    uint q = m, me = _getLaneId();",
-    "    while (q) {",
-    "        int l = __ffs(q) - 1;",
-    "        T o = wsh_(m, v, l);",
-    "        if ((uint)l < me) r = f(r, o);",
-    "        q &= q - 1;",
-    "    }",
-    "    return r;",
-    "}",
-    "template<class T> D_ T wid_(int k) {",
-    "    if constexpr (VT_<T>::n > 0) {",
-    "        T r;",
-    "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = (typename VT_<T>::e)k;",
-    "        return r;",
-    "    } else return (T)k;",
-    "}",
-    "#define WR_(n, F)                                                             \\",
-    "    template<class T> D_ T _wave##n(uint m, T v) { return wred_(m, v, F()); } \\",
-    "    template<class T> D_ T _wave##n##Multiple(uint m, T v) { return wred_(m, v, F()); }",
-    "WR_(Sum, WA_)",
-    "WR_(Product, WP_)",
-    "WR_(Min, WN_)",
-    "WR_(Max, WX_)",
-    "WR_(And, WD_)",
-    "WR_(Or, WO_)",
-    "WR_(Xor, WE_)",
-    "#define WQ_(n, F, k)                                                                            \\",
-    "    template<class T> D_ T _wavePrefix##n(uint m, T v) { return wpre_(m, v, wid_<T>(k), F()); } \\",
-    "    template<class T> D_ T _wavePrefix##n##Multiple(uint m, T v) { return wpre_(m, v, wid_<T>(k), F()); }",
-    "WQ_(Sum, WA_, 0)",
-    "WQ_(Product, WP_, 1)",
-    "WQ_(And, WD_, -1)",
-    "WQ_(Or, WO_, 0)",
-    "WQ_(Xor, WE_, 0)",
-    "template<class T> D_ T _waveReadFirst(uint m, T v) { return wsh_(m, v, __ffs(m) - 1); }",
-    "template<class T> D_ T _waveReadFirstMultiple(uint m, T v) { return wsh_(m, v, __ffs(m) - 1); }",
-    "template<class T> D_ T _waveShuffleMultiple(uint m, T v, int l) { return wsh_(m, v, l); }",
-    "template<class T> D_ bool _waveAllEqual(uint m, T v) {",
-    "    T f = wsh_(m, v, __ffs(m) - 1);",
-    "    return __all_sync(m, f == v);",
-    "}",
-    "#endif",
-    "#ifdef SPYI_TEX",
-    "",
-    "",
-    "template<class T> struct TX_;",
-    "#define TX1_(T, B, ...)                                         \\",
-    "    template<> struct TX_<T> {                                  \\",
-    "        typedef B b;                                            \\",
-    "        static D_ T of(const B *v) { return T{ __VA_ARGS__ }; } \\",
-    "    };",
-    "#define TXB_(B, d, r)                                                                                              \\",
+    "#endif\n"
+    "template<class T> D_ void __slang_atomic_reduce_add(T *p, T v, int) { atomicAdd(p, v); }\n"
+    "#ifdef SPYI_WAVE\n"
+    "typedef uint WarpMask;\n"
+    "D_ uint _getLaneId() {\n"
+    "    uint r;\n"
+    "    asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));\n"
+    "    return r;\n"
+    "}\n"
+    "D_ uint _getLaneLtMask() {\n"
+    "    uint r;\n"
+    "    asm(\"mov.u32 %0, %%lanemask_lt;\" : \"=r\"(r));\n"
+    "    return r;\n"
+    "}\n"
+    "template<class T> D_ T wsh_(uint m, T v, int lane) {\n"
+    "    if constexpr (VT_<T>::n > 0) {\n"
+    "        T r;\n"
+    "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = __shfl_sync(m, (&v.x)[i], lane);\n"
+    "        return r;\n"
+    "    } else return __shfl_sync(m, v, lane);\n"
+    "}\n"
+    "struct WA_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const { return a + b; }\n"
+    "};\n"
+    "struct WP_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const { return a * b; }\n"
+    "};\n"
+    "template<class T> D_ T wmin_(T a, T b) {\n"
+    "    if constexpr (VT_<T>::n > 0) return _slang_select(b < a, b, a);\n"
+    "    else return b < a ? b : a;\n"
+    "}\n"
+    "struct WN_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const { return wmin_(a, b); }\n"
+    "};\n"
+    "struct WX_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const {\n"
+    "        if constexpr (VT_<T>::n > 0) return _slang_select(a < b, b, a);\n"
+    "        else return a < b ? b : a;\n"
+    "    }\n"
+    "};\n"
+    "struct WD_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const { return a & b; }\n"
+    "};\n"
+    "struct WO_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const { return a | b; }\n"
+    "};\n"
+    "struct WE_ {\n"
+    "    template<class T> D_ T operator()(T a, T b) const { return a ^ b; }\n"
+    "};\n"
+    "\n"
+    "template<class F, class T> D_ T wred_(uint m, T v, F f) {\n"
+    "    if (m == ~0u) {\n"
+    "        for (int s = 16; s; s >>= 1) v = f(v, wsh_(m, v, (int)(_getLaneId() ^ s)));\n"
+    "        return v;\n"
+    "    }\n"
+    "    T r = wsh_(m, v, __ffs(m) - 1);\n"
+    "    for (uint q = m & (m - 1); q; q &= q - 1) r = f(r, wsh_(m, v, __ffs(q) - 1));\n"
+    "    return r;\n"
+    "}\n"
+    "template<class F, class T> D_ T wpre_(uint m, T v, T id, F f) {\n"
+    "    T r = id;\n"
+    "    uint q = m, me = _getLaneId();\n"
+    "    while (q) {\n"
+    "        int l = __ffs(q) - 1;\n"
+    "        T o = wsh_(m, v, l);\n"
+    "        if ((uint)l < me) r = f(r, o);\n"
+    "        q &= q - 1;\n"
+    "    }\n"
+    "    return r;\n"
+    "}\n"
+    "template<class T> D_ T wid_(int k) {\n"
+    "    if constexpr (VT_<T>::n > 0) {\n"
+    "        T r;\n"
+    "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = (typename VT_<T>::e)k;\n"
+    "        return r;\n"
+    "    } else return (T)k;\n"
+    "}\n"
+    "#define WR_(n, F)                                                             \\\n"
+    "    template<class T> D_ T _wave##n(uint m, T v) { return wred_(m, v, F()); } \\\n"
+    "    template<class T> D_ T _wave##n##Multiple(uint m, T v) { return wred_(m, v, F()); }\n"
+    "WR_(Sum, WA_)\n"
+    "WR_(Product, WP_)\n"
+    "WR_(Min, WN_)\n"
+    "WR_(Max, WX_)\n"
+    "WR_(And, WD_)\n"
+    "WR_(Or, WO_)\n"
+    "WR_(Xor, WE_)\n"
+    "#define WQ_(n, F, k)                                                                            \\\n"
+    "    template<class T> D_ T _wavePrefix##n(uint m, T v) { return wpre_(m, v, wid_<T>(k), F()); } \\\n"
+    "    template<class T> D_ T _wavePrefix##n##Multiple(uint m, T v) { return wpre_(m, v, wid_<T>(k), F()); }\n"
+    "WQ_(Sum, WA_, 0)\n"
+    "WQ_(Product, WP_, 1)\n"
+    "WQ_(And, WD_, -1)\n"
+    "WQ_(Or, WO_, 0)\n"
+    "WQ_(Xor, WE_, 0)\n"
+    "template<class T> D_ T _waveReadFirst(uint m, T v) { return wsh_(m, v, __ffs(m) - 1); }\n"
+    "template<class T> D_ T _waveReadFirstMultiple(uint m, T v) { return wsh_(m, v, __ffs(m) - 1); }\n"
+    "template<class T> D_ T _waveShuffleMultiple(uint m, T v, int l) { return wsh_(m, v, l); }\n"
+    "template<class T> D_ bool _waveAllEqual(uint m, T v) {\n"
+    "    T f = wsh_(m, v, __ffs(m) - 1);\n"
+    "    return __all_sync(m, f == v);\n"
+    "}\n"
+    "#endif\n"
+    "#ifdef SPYI_TEX\n"
+    "\n"
+    "\n"
+    "template<class T> struct TX_;\n"
+    "#define TX1_(T, B, ...)                                         \\\n"
+    "    template<> struct TX_<T> {                                  \\\n"
+    "        typedef B b;                                            \\\n"
+    "        static D_ T of(const B *v) { return T{ __VA_ARGS__ }; } \\\n"
+    "    };\n"
+    "#define TXB_(B, d, r)                                                                                              \\\n"
     "    TX1_(B, B, v[0])                                                                                               \\",
-    "    TX1_(B##2, B, v[0], v[1])                                                                                      \\",
-    "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\",
-    "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\",
-    "    D_ void tx1_(B *v, CUtexObject t, int x, int m) {                                                              \\",
-    "        int w;                                                                                                     \\",
-    "        asm(\"txq.width.b32 %0, [%1];\" : \"=r\"(w) : \"l\"(t));                                                         \\",
-    "        B##4 f = tex1DLod<B##4>(t, (x + 0.5f) / max(w >> m, 1), m);                                                \\",
-    "        v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;                                                            \\",
-    "    }                                                                                                              \\",
-    "    D_ void tx2_(B *v, CUtexObject t, int x, int y, int m) {                                                       \\",
-    "        asm(\"tex.level.2d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                          \\",
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(m));                                \\",
-    "    }                                                                                                              \\",
-    "    D_ void tx3_(B *v, CUtexObject t, int x, int y, int z, int m) {                                                \\",
-    "        asm(\"tex.level.3d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                    \\",
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\",
-    "    }                                                                                                              \\",
-    "    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \\",
-    "        asm(\"tex.level.a1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                         \\",
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(l), \"r\"(x), \"r\"(m));                                \\",
-    "    }                                                                                                              \\",
-    "    D_ void tx2a_(B *v, CUtexObject t, int x, int y, int l, int m) {                                               \\",
-    "        asm(\"tex.level.a2d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                   \\",
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(l), \"r\"(x), \"r\"(y), \"r\"(m));                        \\",
-    "    }",
-    "TXB_(float, \"f32\", \"=f\")",
-    "TXB_(int, \"s32\", \"=r\")",
-    "TXB_(uint, \"u32\", \"=r\")",
-    "#define TXF_(name, f, declared, ...)                              \\",
-    "    template<class T> D_ T name(CUtexObject t, declared, int m) { \\",
-    "        typename TX_<T>::b v[4];                                  \\",
-    "        f(v, t, __VA_ARGS__);                                     \\",
-    "        return TX_<T>::of(v);                                     \\",
-    "    }",
-    "#define TXC_ ,",
-    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler",
-    "TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)",
-    "TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)",
-    "TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)",
-    "TXF_(tex2DArrayfetch_int, tx2a_, int x TXC_ int y TXC_ int l, x, y, l, m)",
-    "#endif",
-    "#ifdef SPYI_GLOBALS",
-    "",
-    "",
-    "template<class T> D_ T spyi_ldg(const T *p) {",
-    "    if (__isConstant(p)) return *p;",
-    "    return __ldg(p);",
-    "}",
-    "#define __ldg spyi_ldg",
+    "    TX1_(B##2, B, v[0], v[1])                                                                                      \\\n"
+    "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\\n"
+    "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\\n"
+    "    D_ void tx1_(B *v, CUtexObject t, int x, int m) {                                                              \\\n"
+    "        int w;                                                                                                     \\\n"
+    "        asm(\"txq.width.b32 %0, [%1];\" : \"=r\"(w) : \"l\"(t));                                                         \\\n"
+    "        B##4 f = tex1DLod<B##4>(t, (x + 0.5f) / max(w >> m, 1), m);                                                \\\n"
+    "        v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;                                                            \\\n"
+    "    }                                                                                                              \\\n"
+    "    D_ void tx2_(B *v, CUtexObject t, int x, int y, int m) {                                                       \\\n"
+    "        asm(\"tex.level.2d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                          \\\n"
+    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(m));                                \\\n"
+    "    }                                                                                                              \\\n"
+    "    D_ void tx3_(B *v, CUtexObject t, int x, int y, int z, int m) {                                                \\\n"
+    "        asm(\"tex.level.3d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                    \\\n"
+    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\\n"
+    "    }                                                                                                              \\\n"
+    "    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \\\n"
+    "        asm(\"tex.level.a1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                         \\\n"
+    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(l), \"r\"(x), \"r\"(m));                                \\\n"
+    "    }                                                                                                              \\\n"
+    "    D_ void tx2a_(B *v, CUtexObject t, int x, int y, int l, int m) {                                               \\\n"
+    "        asm(\"tex.level.a2d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                   \\\n"
+    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(l), \"r\"(x), \"r\"(y), \"r\"(m));                        \\\n"
+    "    }\n"
+    "TXB_(float, \"f32\", \"=f\")\n"
+    "TXB_(int, \"s32\", \"=r\")\n"
+    "TXB_(uint, \"u32\", \"=r\")\n"
+    "#define TXF_(name, f, declared, ...)                              \\\n"
+    "    template<class T> D_ T name(CUtexObject t, declared, int m) { \\\n"
+    "        typename TX_<T>::b v[4];                                  \\\n"
+    "        f(v, t, __VA_ARGS__);                                     \\\n"
+    "        return TX_<T>::of(v);                                     \\\n"
+    "    }\n"
+    "#define TXC_ ,\n"
+    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler\n"
+    "TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)\n"
+    "TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)\n"
+    "TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)\n"
+    "TXF_(tex2DArrayfetch_int, tx2a_, int x TXC_ int y TXC_ int l, x, y, l, m)\n"
+    "#endif\n"
+    "#ifdef SPYI_GLOBALS\n"
+    "\n"
+    "\n"
+    "template<class T> D_ T spyi_ldg(const T *p) {\n"
+    "    if (__isConstant(p)) return *p;\n"
+    "    return __ldg(p);\n"
+    "}\n"
+    "#define __ldg spyi_ldg\n"
     "#endif",
     NULL
 };
@@ -849,138 +849,138 @@ static const char *const spyi_text_prelude[] = {
 // >>cuda/blit.cuh -------------------------------------------------------------------------------------------
 
 static const char *const spyi_text_blit[] = {
-    "",
-    "",
-    "",
-    "typedef struct spy_side {",
-    "    unsigned long long texels; // address",
-    "    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // bytes of a channel",
-    "} spy_side;",
-    "typedef struct spy_blit_args {",
-    "    spy_side to, from;",
-    "    unsigned int linear, unused;",
-    "} spy_blit_args;",
-    "",
-    "#ifdef __CUDACC__",
-    "static __device__ float spy_from_half(unsigned int bits) {",
-    "    float value;",
-    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"((unsigned short)bits));",
-    "    return value;",
-    "}",
-    "static __device__ unsigned int spy_to_half(float value) {",
-    "    unsigned short bits;",
-    "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));",
-    "    return bits;",
-    "}",
-    "#endif",
-    "",
-    "static __device__ unsigned int spy_bits(const spy_side *s, unsigned long long texel, unsigned int c) {",
-    "    const unsigned char *p = (const unsigned char *)s->texels + (texel * s->channels + c) * s->bytes;",
-    "    return s->bytes == 1 ? *p : s->bytes == 2 ? *(const unsigned short *)p : *(const unsigned int *)p;",
-    "}",
-    "",
-    "static __device__ int spy_signed(const spy_side *s, unsigned int bits) {",
-    "    return s->bytes == 1 ? (int)(signed char)bits : s->bytes == 2 ? (int)(short)bits : (int)bits;",
-    "}",
-    "",
-    "",
-    "static __device__ float spy_read(const spy_side *s, unsigned long long texel, unsigned int c) {",
-    "    if (c >= s->channels) return c == 3 ? 1.0f : 0.0f;",
-    "    unsigned int bits = spy_bits(s, texel, c);",
-    "    float most = s->bytes == 1 ? 255.0f : 65535.0f, value = (float)bits / most;",
-    "    if (s->kind == 3) value = fmaxf((float)spy_signed(s, bits) / (s->bytes == 1 ? 127.0f : 32767.0f), -1.0f);",
-    "    if (s->kind == 4 && c < 3) value = value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);",
-    "    if (s->kind == 5) value = spy_from_half(bits);",
-    "    if (s->kind == 6) {",
-    "        union {",
-    "            unsigned int bits;",
-    "            float value;",
-    "        } both;",
-    "        both.bits = bits;",
-    "        value = both.value;",
-    "    }",
-    "    return value;",
-    "}",
-    "",
-    "static __device__ void spy_write(const spy_side *s, unsigned long long texel, unsigned int c, unsigned int bits) {",
-    "    unsigned char *p = (unsigned char *)s->texels + (texel * s->channels + c) * s->bytes;",
-    "    if (s->bytes == 1) *p = (unsigned char)bits;",
-    "    else if (s->bytes == 2) *(unsigned short *)p = (unsigned short)bits;",
-    "    else *(unsigned int *)p = bits;",
-    "}",
-    "",
-    "static __device__ unsigned int spy_encode(const spy_side *s, unsigned int c, float value) {",
-    "    union {",
-    "        unsigned int bits;",
-    "        float value;",
-    "    } both;",
-    "    both.value = value;",
-    "    if (s->kind == 6) return both.bits;",
-    "    if (s->kind == 5) return spy_to_half(value);",
-    "    if (s->kind == 3) return (unsigned int)(int)rintf(fminf(fmaxf(value, -1.0f), 1.0f) * (s->bytes == 1 ? 127.0f : 32767.0f));",
-    "    value = fminf(fmaxf(value, 0.0f), 1.0f);",
-    "    if (s->kind == 4 && c < 3) value = value <= 0.0031308f ? value * 12.92f : 1.055f * powf(value, 1.0f / 2.4f) - 0.055f;",
-    "    return (unsigned int)rintf(value * (s->bytes == 1 ? 255.0f : 65535.0f));",
-    "}",
-    "",
-    "",
-    "static __device__ unsigned int spy_integer(const spy_blit_args *b, unsigned long long texel, unsigned int c) {",
-    "    if (c >= b->from.channels) return c == 3;",
-    "    unsigned int bits = spy_bits(&b->from, texel, c), shift = 8 * (4 - b->to.bytes);",
-    "    if (b->to.kind == 0) {",
-    "        unsigned int most = 0xffffffffu >> shift;",
-    "        return bits < most ? bits : most;",
-    "    }",
-    "    int value = spy_signed(&b->from, bits), most = 0x7fffffff >> shift;",
-    "    return (unsigned int)(value > most ? most : value < -most - 1 ? -most - 1 : value);",
-    "}",
-    "",
-    "",
-    "static __device__ float spy_places(unsigned int at, unsigned int to, unsigned int from, unsigned int linear, unsigned int places[2]) {",
-    "    float place = ((float)at + 0.5f) * (float)from / (float)to, low;",
-    "    int first;",
-    "    if (!linear) {",
-    "        first = (int)floorf(place);",
-    "        places[0] = places[1] = (unsigned int)first < from ? (unsigned int)first : from - 1;",
-    "        return 0.0f;",
-    "    }",
-    "    low = floorf(place - 0.5f);",
-    "    first = (int)low;",
+    "\n"
+    "\n"
+    "\n"
+    "typedef struct spy_side {\n"
+    "    unsigned long long texels; // address\n"
+    "    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // bytes of a channel\n"
+    "} spy_side;\n"
+    "typedef struct spy_blit_args {\n"
+    "    spy_side to, from;\n"
+    "    unsigned int linear, unused;\n"
+    "} spy_blit_args;\n"
+    "\n"
+    "#ifdef __CUDACC__\n"
+    "static __device__ float spy_from_half(unsigned int bits) {\n"
+    "    float value;\n"
+    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"((unsigned short)bits));\n"
+    "    return value;\n"
+    "}\n"
+    "static __device__ unsigned int spy_to_half(float value) {\n"
+    "    unsigned short bits;\n"
+    "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
+    "    return bits;\n"
+    "}\n"
+    "#endif\n"
+    "\n"
+    "static __device__ unsigned int spy_bits(const spy_side *s, unsigned long long texel, unsigned int c) {\n"
+    "    const unsigned char *p = (const unsigned char *)s->texels + (texel * s->channels + c) * s->bytes;\n"
+    "    return s->bytes == 1 ? *p : s->bytes == 2 ? *(const unsigned short *)p : *(const unsigned int *)p;\n"
+    "}\n"
+    "\n"
+    "static __device__ int spy_signed(const spy_side *s, unsigned int bits) {\n"
+    "    return s->bytes == 1 ? (int)(signed char)bits : s->bytes == 2 ? (int)(short)bits : (int)bits;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "static __device__ float spy_read(const spy_side *s, unsigned long long texel, unsigned int c) {\n"
+    "    if (c >= s->channels) return c == 3 ? 1.0f : 0.0f;\n"
+    "    unsigned int bits = spy_bits(s, texel, c);\n"
+    "    float most = s->bytes == 1 ? 255.0f : 65535.0f, value = (float)bits / most;\n"
+    "    if (s->kind == 3) value = fmaxf((float)spy_signed(s, bits) / (s->bytes == 1 ? 127.0f : 32767.0f), -1.0f);\n"
+    "    if (s->kind == 4 && c < 3) value = value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);\n"
+    "    if (s->kind == 5) value = spy_from_half(bits);\n"
+    "    if (s->kind == 6) {\n"
+    "        union {\n"
+    "            unsigned int bits;\n"
+    "            float value;\n"
+    "        } both;\n"
+    "        both.bits = bits;\n"
+    "        value = both.value;\n"
+    "    }\n"
+    "    return value;\n"
+    "}\n"
+    "\n"
+    "static __device__ void spy_write(const spy_side *s, unsigned long long texel, unsigned int c, unsigned int bits) {\n"
+    "    unsigned char *p = (unsigned char *)s->texels + (texel * s->channels + c) * s->bytes;\n"
+    "    if (s->bytes == 1) *p = (unsigned char)bits;\n"
+    "    else if (s->bytes == 2) *(unsigned short *)p = (unsigned short)bits;\n"
+    "    else *(unsigned int *)p = bits;\n"
+    "}\n"
+    "\n"
+    "static __device__ unsigned int spy_encode(const spy_side *s, unsigned int c, float value) {\n"
+    "    union {\n"
+    "        unsigned int bits;\n"
+    "        float value;\n"
+    "    } both;\n"
+    "    both.value = value;\n"
+    "    if (s->kind == 6) return both.bits;\n"
+    "    if (s->kind == 5) return spy_to_half(value);\n"
+    "    if (s->kind == 3) return (unsigned int)(int)rintf(fminf(fmaxf(value, -1.0f), 1.0f) * (s->bytes == 1 ? 127.0f : 32767.0f));\n"
+    "    value = fminf(fmaxf(value, 0.0f), 1.0f);\n"
+    "    if (s->kind == 4 && c < 3) value = value <= 0.0031308f ? value * 12.92f : 1.055f * powf(value, 1.0f / 2.4f) - 0.055f;\n"
+    "    return (unsigned int)rintf(value * (s->bytes == 1 ? 255.0f : 65535.0f));\n"
+    "}\n"
+    "\n"
+    "\n"
+    "static __device__ unsigned int spy_integer(const spy_blit_args *b, unsigned long long texel, unsigned int c) {\n"
+    "    if (c >= b->from.channels) return c == 3;\n"
+    "    unsigned int bits = spy_bits(&b->from, texel, c), shift = 8 * (4 - b->to.bytes);\n"
+    "    if (b->to.kind == 0) {\n"
+    "        unsigned int most = 0xffffffffu >> shift;\n"
+    "        return bits < most ? bits : most;\n"
+    "    }\n"
+    "    int value = spy_signed(&b->from, bits), most = 0x7fffffff >> shift;\n"
+    "    return (unsigned int)(value > most ? most : value < -most - 1 ? -most - 1 : value);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "static __device__ float spy_places(unsigned int at, unsigned int to, unsigned int from, unsigned int linear, unsigned int places[2]) {\n"
+    "    float place = ((float)at + 0.5f) * (float)from / (float)to, low;\n"
+    "    int first;\n"
+    "    if (!linear) {\n"
+    "        first = (int)floorf(place);\n"
+    "        places[0] = places[1] = (unsigned int)first < from ? (unsigned int)first : from - 1;\n"
+    "        return 0.0f;\n"
+    "    }\n"
+    "    low = floorf(place - 0.5f);\n"
+    "    first = (int)low;\n"
     "    places[0] = first < 0 ? 0 : (unsigned int)first;",
-    "    places[1] = first + 1 < (int)from ? (unsigned int)(first + 1) : from - 1;",
-    "    return place - 0.5f - low;",
-    "}",
-    "",
-    "#ifdef __CUDACC__",
-    "extern \"C\"",
-    "#endif",
-    "__global__ void spy_blit(spy_blit_args b) {",
-    "    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x, texel;",
-    "    unsigned int x, y, z, layer, c, k, xs[2], ys[2], zs[2];",
-    "    float u, v, w;",
-    "    if (i >= (unsigned long long)b.to.width * b.to.height * b.to.depth * b.to.layers) return;",
-    "    x = (unsigned int)(i % b.to.width);",
-    "    y = (unsigned int)(i / b.to.width % b.to.height);",
-    "    z = (unsigned int)(i / b.to.width / b.to.height % b.to.depth);",
-    "    layer = (unsigned int)(i / b.to.width / b.to.height / b.to.depth);",
-    "    u = spy_places(x, b.to.width, b.from.width, b.linear, xs);",
-    "    v = spy_places(y, b.to.height, b.from.height, b.linear, ys);",
-    "    w = spy_places(z, b.to.depth, b.from.depth, b.linear, zs);",
-    "    for (c = 0; c < b.to.channels; c++) {",
-    "        float sum = 0.0f;",
-    "        if (b.to.kind < 2) {",
-    "            texel = (((unsigned long long)layer * b.from.depth + zs[0]) * b.from.height + ys[0]) * b.from.width + xs[0];",
-    "            spy_write(&b.to, i, c, spy_integer(&b, texel, c));",
-    "            continue;",
-    "        }",
-    "        for (k = 0; k < 8; k++) {",
-    "            float weight = (k & 1 ? u : 1.0f - u) * (k & 2 ? v : 1.0f - v) * (k & 4 ? w : 1.0f - w);",
-    "            if (weight == 0.0f) continue; // texels of weight 0 are not read, because they may be infinite",
-    "            texel = (((unsigned long long)layer * b.from.depth + zs[k >> 2]) * b.from.height + ys[k >> 1 & 1]) * b.from.width + xs[k & 1];",
-    "            sum += weight * spy_read(&b.from, texel, c);",
-    "        }",
-    "        spy_write(&b.to, i, c, spy_encode(&b.to, c, sum));",
-    "    }",
+    "    places[1] = first + 1 < (int)from ? (unsigned int)(first + 1) : from - 1;\n"
+    "    return place - 0.5f - low;\n"
+    "}\n"
+    "\n"
+    "#ifdef __CUDACC__\n"
+    "extern \"C\"\n"
+    "#endif\n"
+    "__global__ void spy_blit(spy_blit_args b) {\n"
+    "    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x, texel;\n"
+    "    unsigned int x, y, z, layer, c, k, xs[2], ys[2], zs[2];\n"
+    "    float u, v, w;\n"
+    "    if (i >= (unsigned long long)b.to.width * b.to.height * b.to.depth * b.to.layers) return;\n"
+    "    x = (unsigned int)(i % b.to.width);\n"
+    "    y = (unsigned int)(i / b.to.width % b.to.height);\n"
+    "    z = (unsigned int)(i / b.to.width / b.to.height % b.to.depth);\n"
+    "    layer = (unsigned int)(i / b.to.width / b.to.height / b.to.depth);\n"
+    "    u = spy_places(x, b.to.width, b.from.width, b.linear, xs);\n"
+    "    v = spy_places(y, b.to.height, b.from.height, b.linear, ys);\n"
+    "    w = spy_places(z, b.to.depth, b.from.depth, b.linear, zs);\n"
+    "    for (c = 0; c < b.to.channels; c++) {\n"
+    "        float sum = 0.0f;\n"
+    "        if (b.to.kind < 2) {\n"
+    "            texel = (((unsigned long long)layer * b.from.depth + zs[0]) * b.from.height + ys[0]) * b.from.width + xs[0];\n"
+    "            spy_write(&b.to, i, c, spy_integer(&b, texel, c));\n"
+    "            continue;\n"
+    "        }\n"
+    "        for (k = 0; k < 8; k++) {\n"
+    "            float weight = (k & 1 ? u : 1.0f - u) * (k & 2 ? v : 1.0f - v) * (k & 4 ? w : 1.0f - w);\n"
+    "            if (weight == 0.0f) continue; // texels of weight 0 are not read, because they may be infinite\n"
+    "            texel = (((unsigned long long)layer * b.from.depth + zs[k >> 2]) * b.from.height + ys[k >> 1 & 1]) * b.from.width + xs[k & 1];\n"
+    "            sum += weight * spy_read(&b.from, texel, c);\n"
+    "        }\n"
+    "        spy_write(&b.to, i, c, spy_encode(&b.to, c, sum));\n"
+    "    }\n"
     "}",
     NULL
 };

@@ -1,7 +1,7 @@
 """Enums, and classes of named values such as DeviceDesc. Their names and members are SlangPy's."""
 from __future__ import annotations
 
-from enum import EnumMeta, IntEnum, IntFlag
+from enum import Enum, EnumMeta, Flag, IntEnum, IntFlag
 
 from ._slangpy import uint3
 
@@ -43,11 +43,21 @@ class _Members(EnumMeta):
 
 
 class _IntEnum(IntEnum, metaclass=_Members):
-    pass
+    """Numbers with names: str() is "DeviceType.vulkan"."""
+
+    __str__ = Enum.__str__
+
+    def __format__(self, spec):
+        return int.__format__(self, spec) if spec else str(self)
 
 
 class _IntFlag(IntFlag, metaclass=_Members):
-    pass
+    """Numbers of named bits: str() is "BufferUsage.shader_resource|unordered_access"."""
+
+    __str__ = Flag.__str__
+
+    def __format__(self, spec):
+        return int.__format__(self, spec) if spec else str(self)
 
 
 class DeviceType(_IntEnum):

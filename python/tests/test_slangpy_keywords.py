@@ -151,3 +151,10 @@ def test_dir_lists_the_names_that_are_found_when_asked_for(objects):
     """dir(slangpy), and dir() of a module, which has its functions and types."""
     assert {"Texture", "SHA1", "create_device", "Module"} <= set(dir(spy))
     assert {"f", "S", "find_function"} <= set(dir(objects["module"]))
+
+
+def test_members_of_enums_print_their_names():
+    """str() and f-strings of an enum's member give "Class.member", of flags all names; a format as a number still works."""
+    assert str(spy.DeviceType.vulkan) == f"{spy.DeviceType.vulkan}" == "DeviceType.vulkan"
+    assert str(spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access) == "BufferUsage.shader_resource|unordered_access"
+    assert f"{spy.DeviceType.vulkan:03d}" == "003" and "%d" % spy.DeviceType.vulkan == "3"

@@ -236,6 +236,14 @@ import slangpy;
 void primal(PrimalTensor<float, 1> a, WPrimalTensor<float, 1> b, RWPrimalTensor<float, 1> c, int i) { b[i] = a[i] + c[{ i }]; c[i] = 2 * a[{ i }]; }
 [Differentiable] float constant(PrimalTensor<float, 1> a, float x, int i) { return a[i] * x; }
 [Differentiable] float concrete(DiffTensor<float, 1> a, int i) { return a[i] * a[i]; }
+[Differentiable] float by_every_index(DiffTensor<float, 2> a, int2 i)
+{
+    return a.load_once(i) + 2 * a.load_once(i.y, i.x) + 4 * a.load_once({ i.y, i.x }) + 8 * a.load_uniform(uint2(1, 0)) + 16 * a.load_uniform(0, 1);
+}
+[BackwardDerivative(hundredfold_bwd)] float hundredfold(DiffTensor<float, 1> a, int i) { return a.load(i); }
+void hundredfold_bwd(DiffTensor<float, 1> a, int i, float d) { a._grad_out.add(i, 100 * d); }
+[BackwardDerivative(put_bwd)] void put(float x, WDiffTensor<float, 1> a, int i) { a[i] = x; }
+void put_bwd(inout DifferentialPair<float> x, WDiffTensor<float, 1> a, int i) { x = diffPair(x.p, 10 * a._grad_in[i]); }
 """
 
 
@@ -254,6 +262,31 @@ def test_import_slangpy_alone_shows_the_tensors_of_derivatives(device, derivativ
     result.grad_in.copy_from_numpy(np.ones(3, np.float32))
     derivatives.concrete.bwds(a, spy.call_id(), _result=result)
     assert a.grad_out.to_numpy().tolist() == [2, 4, 6]
+
+
+def test_load_once_and_load_uniform_take_every_form_of_index(device, derivatives):
+    """DiffTensor: load_once(idx) and load_uniform(idx) by int[D], by a vector and by separate ints; their gradients add up."""
+    a, result = numbers(device, [1, 2], [3, 4]).with_grads(), numbers(device, [0, 0], [0, 0]).with_grads()
+    assert derivatives.by_every_index(a, spy.grid((2, 2)), _result="numpy").tolist() == [[55, 62], [69, 76]]
+    result.grad_in.copy_from_numpy(np.ones((2, 2), np.float32))
+    derivatives.by_every_index.bwds(a, spy.grid((2, 2)), _result=result)
+    assert a.grad_out.to_numpy().tolist() == [[7, 7 + 4 * 24], [7, 7]]
+
+
+def test_a_derivative_of_ones_own_adds_to_grad_out(device, derivatives):
+    """A function's own backward derivative adds to the DiffTensor's `_grad_out`, an AtomicTensor, and nothing else is added."""
+    a, result = numbers(device, 1, 2, 3).with_grads(), numbers(device, 0, 0, 0).with_grads()
+    result.grad_in.copy_from_numpy(np.array([1, 2, 3], np.float32))
+    derivatives.hundredfold.bwds(a, spy.grid((3,)), _result=result)
+    assert a.grad_out.to_numpy().tolist() == [100, 200, 300]
+
+
+def test_a_derivative_of_ones_own_reads_grad_in(device, derivatives):
+    """A function's own backward derivative reads the gradient of a WDiffTensor as `_grad_in`."""
+    x, a = numbers(device, 1, 2, 3).with_grads(), numbers(device, 0, 0, 0).with_grads()
+    a.grad_in.copy_from_numpy(np.array([1, 2, 3], np.float32))
+    derivatives.put.bwds(x, a, spy.grid((3,)))
+    assert x.grad_out.to_numpy().tolist() == [10, 20, 30]
 
 
 def test_functions_of_idifftensor_take_tensors_with_and_without_gradients(device, derivatives):

@@ -22,7 +22,7 @@ typedef struct spyi_unit spyi_unit;
 // A Slang module that this library contains. `import name;` finds it where no file of that name exists.
 typedef struct spyi_embedded {
     const char *name;
-    const char *const *lines; // ends with NULL
+    const char *const *lines; // pieces of one or more lines each, without the last newline; ends with NULL
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
