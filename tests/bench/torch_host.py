@@ -167,6 +167,7 @@ def main():
     parser.add_argument("--count", action="store_true", help="callgrind's instructions of one call")
     parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--calls", type=int, default=300, help="of a round")
+    parser.add_argument("--tree", default=TOP, help="another checkout, whose built package is measured")
     parser.add_argument("--keep", help="a folder for callgrind's files")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("rows", nargs="*", help="those whose names contain a word")
@@ -175,7 +176,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             build(folder)
             nvrtc = glob.glob(os.path.join(TOP, "build/nvrtc/libnvrtc.so*"))
-            env = dict(os.environ, LD_LIBRARY_PATH=folder, SLANGPY_CACHE="off", PYTHONPATH=os.path.join(TOP, "python"))
+            env = dict(os.environ, LD_LIBRARY_PATH=folder, SLANGPY_CACHE="off", PYTHONPATH=os.path.join(args.tree, "python"))
             env.setdefault("SLANGPY_SLANG_LIBRARY", os.path.join(TOP, "build/slang/libslang-compiler.so"))
             if nvrtc:
                 env.setdefault("SLANGPY_NVRTC_LIBRARY", nvrtc[0])
