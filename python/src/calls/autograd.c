@@ -77,6 +77,10 @@ void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, 
 
 // >>forward
 
+// The call of this thread's last node has failed. Other errors of torch's apply() are those of hooks, such as the end of a recomputation for
+// torch.utils.checkpoint.
+static SPYP_THREAD_LOCAL bool spyp_autograd_failed;
+
 // Returns whether the arguments have this form.
 static inline bool spyp_autograd_fits(const spyp_autograd *graph, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     if (graph->n != n || graph->names != names) return false;
@@ -85,15 +89,19 @@ static inline bool spyp_autograd_fits(const spyp_autograd *graph, PyObject *cons
     return true;
 }
 
-// Returns whether one of the tensors requires a gradient.
+// Returns whether one of the tensors requires a gradient, and all have memory and numbers that calls take as they are. slangpy.autograd copies
+// bfloat16.
 static bool spyp_autograd_wanted(const spyp_autograd *graph, PyObject *const *args) {
+    spyp_dl_tensor t;
+    bool wanted = false;
     for (uint32_t i = 0; i < graph->count; i++) {
         if (!spyp_is_torch(graph->types[i])) continue;
-        int wants = spyp_requires_gradient(args[i]);
+        int wants = wanted ? 0 : spyp_requires_gradient(args[i]);
         if (wants < 0) PyErr_Clear();
-        if (wants > 0) return true;
+        if (wants < 0 || spyp_torch_view(args[i], &t) < 0 || t.dtype.code == SPYP_DL_BFLOAT) return false;
+        wanted = wanted || wants;
     }
-    return false;
+    return wanted;
 }
 
 // Returns the arguments of torch's apply(): the node, then the tensors. NULL with an exception set.
@@ -132,10 +140,11 @@ PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t
     int records = spyp_torch_says(spyp.torch.grad_enabled), transforms = records > 0 ? spyp_torch_says(spyp.torch.transforms_active) : 0;
     if (records != 1 || transforms != 0) return NULL; // with an exception if there is one
     PyObject *inputs = spyp_autograd_inputs(f, graph, args), *apply = Py_NewRef(spyp.torch.apply);
+    spyp_autograd_failed = false;
     PyObject *result = inputs ? PyObject_Call(apply, inputs, NULL) : NULL;
     Py_XDECREF(inputs);
     Py_DECREF(apply);
-    if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+    if (!result && spyp_autograd_failed && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
     return result;
 }
 
@@ -203,7 +212,9 @@ static PyObject *spyp_autograd_forward(PyObject *self, PyObject *const *args, Py
     int status = save ? PyObject_SetAttr(args[0], spyp.s_to_save, save) : -1;
     if (status == 0) status = PyObject_SetAttr(args[0], spyp.s_call, args[1]);
     Py_XDECREF(save);
-    return status == 0 ? spyp_autograd_run(node, args + 2) : NULL;
+    PyObject *result = status == 0 ? spyp_autograd_run(node, args + 2) : NULL;
+    spyp_autograd_failed = !result;
+    return result;
 }
 
 // >>backward

@@ -327,15 +327,12 @@ void spyp_look_for_changes(spyp_device *d) {
     d->what = what;
 }
 
-// Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
-static void *spyp_asked_stream(const spyp_invocation *in) {
+void *spyp_asked_stream(const spyp_invocation *in) {
     const spyp_function *f = in->call.function;
     return f->chain && !in->append_to ? f->chain->stream : NULL;
 }
 
-// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's
-// own stream continues after it. The call is ordered with the streams of the libraries whose arrays it uses.
-static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
+spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
     spyp_device *d = in->call.function->module->device;
     spy_status status = spyp_stream_begin(d, stream);
     if (status != SPY_OK || in->append_to || !in->call.stream_count) return status;
@@ -344,7 +341,7 @@ static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
     return status;
 }
 
-static spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
+spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
     spyp_device *d = in->call.function->module->device;
     spy_status status = in->call.stream_count && !in->append_to ? spyp_foreign_end(&in->call, stream ? stream : d->stream) : SPY_OK;
     spy_status back = spyp_stream_end(d, stream);

@@ -47,6 +47,12 @@ int spyp_take_with_gradient(spyp_invocation *in, PyObject *object, PyObject *gra
 spy_arg spyp_new_result(spyp_invocation *in, bool tensor);
 // Fills in->options if the call has any. Returns 0, or -1 with an exception set.
 int spyp_take_options(spyp_invocation *in);
+// Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
+void *spyp_asked_stream(const spyp_invocation *in);
+// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's
+// own stream continues after it. The call is ordered with the streams of the libraries whose arrays it uses.
+spy_status spyp_work_begin(const spyp_invocation *in, void *stream);
+spy_status spyp_work_end(const spyp_invocation *in, void *stream);
 // Makes the call, ordered with the streams of the libraries whose arrays it uses. Call it inside the device.
 spy_status spyp_call_in_order(const spyp_invocation *in);
 // Reloads modules whose files have changed. If that fails, the log gets the error, and the old code stays.
@@ -77,6 +83,9 @@ PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t
 void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, bool good);
 void spyp_autograd_free(spyp_autograd *graphs); // NULL is fine
 int spyp_autograd_ready(PyObject *module);
+
+// >>launch.c: launches of slang-torch's kernels
+int spyp_launch_ready(PyObject *module);
 
 // >>resolve.c
 PyObject *spyp_resolution_make(const spy_resolution *resolution);
