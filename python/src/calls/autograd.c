@@ -166,8 +166,8 @@ static int spyp_autograd_take(spyp_invocation *in, const spyp_autograd_node *nod
 // Returns the result as a tensor of torch, as a new reference, or NULL with an exception set.
 static PyObject *spyp_autograd_result(spyp_invocation *in) {
     spyp_function *f = in->call.function;
-    PyObject *made = spyp_tensor_make(spyp.tensor, f->module->device, in->tensor, (PyObject *)f->module);
-    PyObject *given = spyp_foreign_give(&in->call, made);
+    PyObject *given = in->exported ? spyp_foreign_take(&in->call, in->exported)
+                                   : spyp_foreign_give(&in->call, spyp_tensor_make(spyp.tensor, f->module->device, in->tensor, (PyObject *)f->module));
     if (!given || spyp_is_torch(Py_TYPE(given))) return given;
     Py_DECREF(given);
     return PyErr_Format(PyExc_TypeError, "%U: the result is no tensor of torch", f->name);
@@ -187,6 +187,7 @@ static PyObject *spyp_autograd_run(const spyp_autograd_node *node, PyObject *con
         spyp_look_for_changes(d);
         bool good = spyp_call_in_order(&in) == SPY_OK;
         if (!good) spyp_raise_call(d);
+        else if (in.call.library && in.tensor) in.exported = spyp_export_result(d, in.tensor, in.call.streams[0]);
         spyp_leave(d);
         if (good && in.tensor) result = spyp_autograd_result(&in);
         else if (good) PyErr_Format(PyExc_TypeError, "%U: there is no result", f->name);

@@ -201,6 +201,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
     if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
+    if (in->exported) return spyp_foreign_take(&in->call, in->exported);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_result_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || (!in->call.borrows && !in->call.host_torch) ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_result_value(f, &in->grad));
@@ -315,6 +316,7 @@ void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     in->result = in->append_to = in->thread_count = NULL;
     in->value.tensor = in->grad.tensor = in->tensor = in->grad_tensor = NULL;
     in->value.type = in->grad.type = NULL;
+    in->exported = NULL;
 }
 
 void spyp_look_for_changes(spyp_device *d) {
@@ -438,6 +440,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
             if (in.append_to && kept == 0)
                 kept = spyp_keep_arrays(&in, args, PyVectorcall_NARGS(nargsf) + (names ? PyTuple_Size(names) : 0));
+            // A result without dimensions is a number.
+            if (in.call.library && in.value.tensor && in.call.mode == SPY_CALL_MODE_DEFAULT && spy_get_tensor_info(in.value.tensor).shape.rank)
+                in.exported = spyp_export_result(d, in.value.tensor, in.call.streams[0]);
             spyp_leave(d);
             if (kept == 0) result = in.append_to && !in.tensor ? Py_NewRef(Py_None) : spyp_give_result(&in);
         } else {

@@ -25,6 +25,7 @@ typedef struct spyp_invocation {
     bool has_options;
     spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
     spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
+    struct spyp_dl_versioned *exported; // a result as its library's array is made of it, or NULL
     bool texture;                     // the tensor becomes a texture
     spy_arg pair[2];
     PyObject *result;       // the argument `_result`, borrowed; NULL: not given

@@ -288,11 +288,16 @@ void spyp_lease_end(PyObject *lease);
 // Returns a tensor as an array of the library whose arrays the call got, or else as it is. Takes over the
 // reference. Call it outside the device.
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
+// Returns what spyp_export_result() has made as an array of that library, or NULL with an exception set. Call it outside the device.
+PyObject *spyp_foreign_take(const spyp_call *call, struct spyp_dl_versioned *result);
 int spyp_foreign_ready(PyObject *module);
 
 // >>export.c: tensors as arrays of other libraries
 int spyp_export_ready(PyObject *module);
 // Makes a DLPack export of a tensor's CUDA memory for use in `stream`. Returns NULL with an exception set.
 struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream);
+// Makes an export of a new result, without a Tensor, if the device's work goes to `stream`, the other library's, and the elements are scalars.
+// It then owns the result. NULL without an exception: it cannot, and the caller still owns it. Call it inside the device.
+struct spyp_dl_versioned *spyp_export_result(spyp_device *device, spy_tensor *result, void *stream);
 
 #endif // SPYP_CONVERSION_H

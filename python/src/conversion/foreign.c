@@ -846,6 +846,11 @@ PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor) {
     return given;
 }
 
+PyObject *spyp_foreign_take(const spyp_call *call, struct spyp_dl_versioned *result) {
+    void *object = NULL;
+    return call->library->take(result, &object) == 0 ? (PyObject *)object : NULL;
+}
+
 static PyType_Spec spyp_lease_spec = { "slangpy._slangpy._Lease", sizeof(spyp_lease), 0,
                                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_lease_slots };
 
