@@ -48,7 +48,8 @@ static int spyp_launch_run(const spyp_launcher *l, PyObject *values) {
         spyp_look_for_changes(d);
         bool begun = spyp_work_begin(&in, stream) == SPY_OK;
         bool good = begun && spy_dispatch(f->function, l->threads, in.args, in.has_options ? &in.options : NULL) == SPY_OK;
-        if (!good) begun ? spyp_raise_call(d) : spyp_raise(d);
+        if (begun && !good) spyp_raise_call(d);
+        else if (!begun) spyp_raise(d);
         if (begun && spyp_work_end(&in, stream) != SPY_OK && good) {
             spyp_raise(d);
             good = false;
