@@ -41155,7 +41155,8 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_ARRAY, // copies host memory into the block
     SPYI_AGAIN_TENSOR,
     SPYI_AGAIN_UNUSED, // a tensor that the kernel neither loads nor stores
-    SPYI_AGAIN_NEW     // makes a tensor
+    SPYI_AGAIN_NEW,    // makes a tensor
+    SPYI_AGAIN_PAIR    // a value and its gradient, both tensors, whose two items follow
 } spyi_again_op;
 
 // What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are
@@ -53099,16 +53100,19 @@ typedef struct spyi_again_sum {
 typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
-    spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
-    spyi_again_step *steps;      // step_count dispatches; NULL means one dispatch with the launch's block and
-                                 // groups
+    // item_count items: `count` of the arguments, with the parts of pairs behind them, then the gradients of
+    // tensors.
+    spyi_again_item *items;
+    spyi_again_step
+        *steps; // step_count dispatches; NULL means one dispatch with the launch's block and groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
     // tensors that they are of. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
     uint64_t *direct_serials;
-    const spyi_again_item *fresh; // the item that makes a new tensor; NULL means that the call makes no
-                                  // tensor
+    const spyi_again_item
+        *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
+    uint32_t arg_count; // arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph
@@ -55151,6 +55155,46 @@ static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient
     return i;
 }
 
+// Fills what is compared of an argument's kind, name, mapping and type.
+static void spyi_again_compared(const spyi_value *v, spyi_again_item *a) {
+    a->name = v->name ? v->name : "";
+    a->kind = v->kind;
+    a->direction = v->direction;
+    a->dtype = (uint8_t)v->arg->dtype;
+    a->cast = v->arg->type;
+    a->map_count = (uint8_t)v->arg->_map_count;
+    if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
+    a->explicit_way = a->cast || a->map_count;
+}
+
+// Fills the items of pairs, which feed no leaf themselves, and counts the arguments. Returns the number of
+// pairs.
+static uint32_t spyi_again_pairs(const spyi_values *values, spyi_again *again) {
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (values->items[i].kind != SPY_ARG_KIND_PAIR) continue;
+        spyi_again_compared(&values->items[i], &again->items[i]);
+        again->items[i].op = SPYI_AGAIN_PAIR;
+        again->items[i].leaf = UINT16_MAX;
+        pairs++;
+    }
+    again->arg_count = values->count - 2 * pairs;
+    return pairs;
+}
+
+// Returns whether both parts of each pair are tensors, and no gradient or new tensor comes from elsewhere: such
+// items name an argument by its index.
+static bool spyi_again_pairs_are_tensors(const spyi_again *again, uint32_t fresh) {
+    for (uint32_t i = 0; i < again->count; i++) {
+        if (again->items[i].op != SPYI_AGAIN_PAIR) continue;
+        if (fresh || again->item_count != again->count) return false;
+        for (uint32_t part = i + 1; part <= i + 2; part++)
+            if (again->items[part].op != SPYI_AGAIN_TENSOR && again->items[part].op != SPYI_AGAIN_UNUSED)
+                return false;
+    }
+    return true;
+}
+
 // Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value
 // over.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
@@ -55166,18 +55210,10 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
     if (a->name) return false; // the value feeds two leaves
-    a->name = gradient || !v->name ? "" : v->name;
+    if (!gradient) spyi_again_compared(v, a);
+    else a->name = "";
     a->type = v->type;
-    a->kind = v->kind;
-    a->direction = v->direction;
-    a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
-    if (!gradient) {
-        a->cast = v->arg->type;
-        a->map_count = (uint8_t)v->arg->_map_count;
-        if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
-        a->explicit_way = a->cast || a->map_count;
-    }
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
@@ -55269,7 +55305,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     again->step_count = step_count;
     again->variant = steps[0].variant;
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: leaves that make a new tensor, at most one
+    uint32_t fresh = 0, taken = 0, sums = 0, // fresh: leaves that make a new tensor, at most one
+        pairs = spyi_again_pairs(values, again);
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
         taken += plan->bound.leaves[i].value < values->count;
@@ -55277,7 +55314,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         free(again);
         return NULL;
     }
-    if (taken != values->count) { // some argument feeds no leaf, or several
+    // Some argument feeds no leaf, or several.
+    if (taken + pairs != values->count || !spyi_again_pairs_are_tensors(again, fresh)) {
         free(again);
         return NULL;
     }
@@ -55625,29 +55663,33 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     return status;
 }
 
+// Compares an argument, or a part of a pair, with its item, and takes it over. Adds the use of a tensor's memory.
+static inline bool spyi_again_argument(const spyi_plan *plan, spyi_launch *launch, const spyi_again_item *a,
+                                       const spy_arg *arg, spyi_use **use) {
+    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction) return false;
+    if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
+    if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR))
+        return spyi_again_is_tensor(plan->function->object.device, a, arg->value.tensor) &&
+               spyi_again_tensor(launch, a, arg->value.tensor, (*use)++);
+    if (a->op == SPYI_AGAIN_PAIR) return arg->count == 2 && arg->value.fields;
+    return spyi_again_other(plan, a, arg);
+}
+
 // Returns whether the arguments repeat the launch. Its blocks and leaves then have their addresses and
 // numbers, and `uses` their uses. If it returns false, some leaves may have addresses of this call and others
 // of an earlier one; the blocks have the same addresses as the leaves.
 static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
                                uint32_t *use_count) {
     const spyi_again *again = launch->again;
-    if (!again || again->variant != launch->repeatable || args.count != again->count) return false;
-    const spy_device *device = plan->function->object.device;
+    if (!again || again->variant != launch->repeatable || args.count != again->arg_count) return false;
     const spyi_again_item *a = again->items, *end = a + again->count;
     const spy_arg *arg = args.items;
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction ||
-            !spyi_again_named(arg, a->name))
-            return false;
-        if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
-        if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
-            if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
-                !spyi_again_tensor(launch, a, arg->value.tensor, use++))
-                return false;
-        } else if (!spyi_again_other(plan, a, arg)) {
-            return false;
-        }
+        if (!spyi_again_named(arg, a->name) || !spyi_again_argument(plan, launch, a, arg, &use)) return false;
+        if (a->op != SPYI_AGAIN_PAIR) continue;
+        for (int part = 0; part < 2; part++)
+            if (!spyi_again_argument(plan, launch, ++a, &arg->value.fields[part], &use)) return false;
     }
     for (end = again->items + again->item_count; a < end; a++)
         if (!spyi_again_tensor(launch, a, args.items[a->of].value.tensor->grads[a->which], use++))
@@ -55703,7 +55745,7 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
     spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
     const spyi_again *again = launch ? launch->again : NULL;
     if (!again || plan->launch != launch || again->variant != launch->repeatable ||
-        args.count != again->count || !again->direct_uses || !args.items)
+        args.count != again->arg_count || !again->direct_uses || !args.items)
         return false;
     spy_device *device = function->object.device;
     spyi_use *use = again->direct_uses;

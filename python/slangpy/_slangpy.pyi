@@ -1628,6 +1628,16 @@ _ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
 # >>devices and command lists
 
 @disjoint_base
+class _Launch:  # the base of slangtorch.TorchLaunch
+    """A kernel with its arguments."""
+
+    @property
+    def _kernel(self) -> Any: ...
+    def __new__(cls, kernel: Any, values: tuple[Any, ...], /) -> Self: ...
+    def launchRaw(self, blockSize: tuple[int, int, int], gridSize: tuple[int, int, int]) -> None:
+        """Runs gridSize groups of blockSize threads."""
+
+@disjoint_base
 class _Device:  # the base of slangpy.Device
     """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
 

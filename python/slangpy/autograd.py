@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _known: Any = None  # Module -> name -> (reflection, whether a call may write an argument, whether it returns a value); made with _node
-_node: Any = None  # the torch.autograd.Function of all calls; made when torch is first met
+_node: Any = None  # the torch.autograd.Function of calls that are made here; made when torch is first met
+_again: Any = None  # that of the gradients they give where gradients of gradients are asked for
 
 
 def _look_at(function):
@@ -207,7 +208,31 @@ class _Call:
         return own
 
 
-def _make_node(torch):
+def _gradients(call, ctx, tensors, gradients, torch):
+    """What backward() of a node returns: None for the call, then a gradient or None for each tensor."""
+    wanted = ctx.needs_input_grad[1:]
+    if not torch.is_grad_enabled():
+        return (None, *call.run_backward(tensors, wanted, list(gradients), torch))
+    with torch.no_grad():  # create_graph=True: the gradients' own gradients are not known
+        own = call.run_backward(tensors, wanted, list(gradients), torch)
+    inputs = [t for t in (*tensors, *gradients) if t.requires_grad]
+    return (None, *(None if g is None else _again.apply(call.function.name, g, *inputs) for g in own))
+
+
+def backward_again(ctx, node, tensors, gradient):
+    """backward_again(ctx, node, tensors, gradient): the backward pass of a node that C has made, where C cannot make it: for gradients of
+    gradients, and for the errors of a call that fails."""
+    import torch  # type: ignore[import-not-found,unused-ignore]
+
+    function, values, positions, names = _slangpy._autograd_parts(node)
+    slots = iter(range(len(tensors)))
+    values = [_Slot(next(slots)) if value is ... else value for value in values]
+    call = _Call(function, None, values[:positions], dict(zip(names or (), values[positions:])))
+    call.has_result = True
+    return _gradients(call, ctx, tensors, [gradient], torch)
+
+
+def _make_nodes(torch):
     class SlangGradient(torch.autograd.Function):
         """A gradient that a Slang function has given."""
 
@@ -242,17 +267,17 @@ def _make_node(torch):
 
         @staticmethod
         def backward(ctx, *gradients):
-            wanted, tensors = ctx.needs_input_grad[1:], ctx.saved_tensors
-            if not torch.is_grad_enabled():
-                own = ctx.call.run_backward(tensors, wanted, list(gradients), torch)
-            else:  # create_graph=True: the gradients' own gradients are not known
-                with torch.no_grad():
-                    own = ctx.call.run_backward(tensors, wanted, list(gradients), torch)
-                inputs = [t for t in (*tensors, *gradients) if t.requires_grad]
-                own = [None if g is None else SlangGradient.apply(ctx.call.function.name, g, *inputs) for g in own]
-            return (None, *own)
+            return _gradients(ctx.call, ctx, ctx.saved_tensors, gradients, torch)
 
-    return SlangCall
+    repeated = type("SlangCall", (torch.autograd.Function,), {
+        "__doc__": "A call of a Slang function that is like an earlier one, made by C.", "__module__": __name__,
+        "forward": staticmethod(_slangpy._autograd_forward), "backward": staticmethod(_slangpy._autograd_backward)})
+    transforms_active = getattr(torch._C, "_are_functorch_transforms_active", None)
+    if transforms_active is not None:
+        # apply() of the base class: torch.autograd.Function's own looks for transforms of torch.func, which C does itself.
+        _slangpy._autograd_ready((torch.Tensor, torch.nn.Parameter), super(torch.autograd.Function, repeated).apply, torch.is_grad_enabled,
+                              transforms_active, torch.zeros_like)
+    return SlangCall, SlangGradient
 
 
 def _through_host(taken, tensors, writes, torch):
@@ -331,9 +356,9 @@ def _take_call(function, args, kwargs, torch):
 
 
 def _meet(torch):
-    global _node, _known
+    global _node, _again, _known
     if _node is None:
-        _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
+        (_node, _again), _known = _make_nodes(torch), weakref.WeakKeyDictionary()
 
 
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -373,4 +398,6 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             original.copy_(made[order.index(index) + (1 if taken.has_result else 0)])
     if taken.result is not None:
         return _plain(kwargs["_result"])
+    if taken.has_result and len(made) == 1 and taken.this is None and given is None and returns and not copies:
+        _slangpy._autograd_repeats(function)
     return made[0] if taken.has_result else taken.plain

@@ -10,9 +10,7 @@ A [TorchEntryPoint] function is called as m.f(tensor, ...): see torch_entry_poin
 from __future__ import annotations
 
 import collections
-import functools
 import os
-import sys
 import warnings
 
 from . import _slangpy
@@ -149,7 +147,7 @@ class TorchKernel:
     def __init__(self, module, function, name, way=None):
         self._module, self._function, self._way = module, function, way
         self._name = name if way is None else "{}.{}".format(name, way)
-        self._derived, self._ready = {}, {}
+        self._derived, self._ready, self._last = {}, {}, None
         self._parameters = [(p.name, p.type) for p in function.reflection.parameters]
         self._names = [name for name, _ in self._parameters]
         self._name_set = set(self._names)
@@ -187,7 +185,7 @@ class TorchKernel:
             self._refuse(args, kwargs)
         for p, convert in self._special:
             kwargs[p] = convert(kwargs[p])
-        return TorchLaunch(self, kwargs)
+        return TorchLaunch(self, tuple([kwargs[p] for p in self._names]))
 
     def _refuse(self, args, kwargs):
         if args:
@@ -197,28 +195,33 @@ class TorchKernel:
             (["missing arguments: " + ", ".join(missing)] if missing else []) + (["unknown arguments: " + ", ".join(unknown)] if unknown else []))))
 
     def _prepare(self, block, grid):
-        """Checks the sizes of a launch, and returns what makes it: a function of the arguments."""
-        block, grid = _three(self._name, block, "blockSize"), _three(self._name, grid, "gridSize")
-        _check_three(self._name, "blockSize", block, _MOST_THREADS, 1024)
-        _check_three(self._name, "gridSize", grid, _MOST_GROUPS)
-        if len(self._ready) >= 64:
-            self._ready.clear()
-        function = self._function.thread_group_size(block)
-        made = self._ready[block, grid] = functools.partial(function.dispatch, [b * g for b, g in zip(block, grid)])
+        """Checks the sizes of a launch, and returns what makes it of the arguments' tuple."""
+        try:
+            made = self._ready.get((block, grid))
+        except TypeError:  # lists are no keys
+            made = None
+        if made is None:
+            block, grid = _three(self._name, block, "blockSize"), _three(self._name, grid, "gridSize")
+            _check_three(self._name, "blockSize", block, _MOST_THREADS, 1024)
+            _check_three(self._name, "gridSize", grid, _MOST_GROUPS)
+            if len(self._ready) >= 64:
+                self._ready.clear()
+            made = self._ready[block, grid] = _slangpy._Launcher(self._function.thread_group_size(block), tuple(self._names), block, grid)
+        self._last = made
         return made
 
-    def _launch(self, block, grid, arguments):
-        """Runs grid groups of block threads, both of three numbers."""
-        try:
-            ready = self._ready[block, grid]
-        except (KeyError, TypeError):  # lists are no keys
-            ready = self._prepare(block, grid)
-        try:
-            ready(**arguments)
-        except (ValueError, TypeError, _slangpy.Error) as error:
-            if self._way is None:
-                raise
-            raise type(error)(str(error).replace(self._function.name, self._name)) from None  # not the name of the text above
+    def _explain(self, error):
+        """An error of a launch, with the kernel's name in place of that of the text above."""
+        if self._way is None:
+            return error
+        return type(error)(str(error).replace(self._function.name, self._name))
+
+    def _never_launched(self):
+        warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._name), stacklevel=2)
+
+    def _launch(self, block, grid, values):
+        """Runs grid groups of block threads, both of three numbers. `values`: a tuple of the arguments."""
+        TorchLaunch(self, values).launchRaw(block, grid)
 
     def __repr__(self):
         return "<slangpy.TorchKernel {}>".format(self._name)
@@ -292,16 +295,10 @@ def _check_three(name, what, value, most=None, product=None):
         raise ValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
 
 
-class TorchLaunch:
-    """A kernel with its arguments, to be launched."""
+class TorchLaunch(_slangpy._Launch):
+    """A kernel with its arguments, to be launched. launchRaw(blockSize, gridSize) runs gridSize groups of blockSize threads."""
 
-    def __init__(self, kernel, arguments):
-        self._kernel, self._arguments, self._launched = kernel, arguments, False
-
-    def launchRaw(self, blockSize: tuple[int, int, int], gridSize: tuple[int, int, int]) -> None:
-        """launchRaw(blockSize, gridSize): runs gridSize groups of blockSize threads."""
-        self._launched = True
-        self._kernel._launch(blockSize, gridSize, self._arguments)
+    __slots__ = ()
 
     def launchTotal(self, totalSize: tuple[int, int, int], blockSize: tuple[int, int, int] = (32, 8, 1)) -> None:
         """launchTotal(totalSize, blockSize=(32, 8, 1)): runs as many groups of blockSize threads as totalSize threads need."""
@@ -316,7 +313,3 @@ class TorchLaunch:
         total = _three(self._kernel._name, totalSize, "totalSize")
         block = (256, 1, 1) if total[1] == total[2] == 1 else (16, 16, 1) if total[2] == 1 else (8, 8, 4)
         self.launchTotal(total, block)
-
-    def __del__(self):
-        if not self._launched and not sys.is_finalizing():
-            warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._kernel._name), stacklevel=2)

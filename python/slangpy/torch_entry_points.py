@@ -234,7 +234,7 @@ class Host:
         torch.cuda.current_stream(self.device).synchronize()
 
     def dispatch(self, kernel, blocks, threads, *arguments):
-        kernel._launch(tuple(threads), tuple(blocks), dict(zip(kernel._names, arguments)))
+        kernel._launch(tuple(threads), tuple(blocks), tuple(arguments))
 
 
 def _take(type_, value, where, host):

@@ -129,29 +129,33 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     return status;
 }
 
+// Compares an argument, or a part of a pair, with its item, and takes it over. Adds the use of a tensor's memory.
+static inline bool spyi_again_argument(const spyi_plan *plan, spyi_launch *launch, const spyi_again_item *a,
+                                       const spy_arg *arg, spyi_use **use) {
+    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction) return false;
+    if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
+    if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR))
+        return spyi_again_is_tensor(plan->function->object.device, a, arg->value.tensor) &&
+               spyi_again_tensor(launch, a, arg->value.tensor, (*use)++);
+    if (a->op == SPYI_AGAIN_PAIR) return arg->count == 2 && arg->value.fields;
+    return spyi_again_other(plan, a, arg);
+}
+
 // Returns whether the arguments repeat the launch. Its blocks and leaves then have their addresses and
 // numbers, and `uses` their uses. If it returns false, some leaves may have addresses of this call and others
 // of an earlier one; the blocks have the same addresses as the leaves.
 static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
                                uint32_t *use_count) {
     const spyi_again *again = launch->again;
-    if (!again || again->variant != launch->repeatable || args.count != again->count) return false;
-    const spy_device *device = plan->function->object.device;
+    if (!again || again->variant != launch->repeatable || args.count != again->arg_count) return false;
     const spyi_again_item *a = again->items, *end = a + again->count;
     const spy_arg *arg = args.items;
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction ||
-            !spyi_again_named(arg, a->name))
-            return false;
-        if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
-        if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
-            if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
-                !spyi_again_tensor(launch, a, arg->value.tensor, use++))
-                return false;
-        } else if (!spyi_again_other(plan, a, arg)) {
-            return false;
-        }
+        if (!spyi_again_named(arg, a->name) || !spyi_again_argument(plan, launch, a, arg, &use)) return false;
+        if (a->op != SPYI_AGAIN_PAIR) continue;
+        for (int part = 0; part < 2; part++)
+            if (!spyi_again_argument(plan, launch, ++a, &arg->value.fields[part], &use)) return false;
     }
     for (end = again->items + again->item_count; a < end; a++)
         if (!spyi_again_tensor(launch, a, args.items[a->of].value.tensor->grads[a->which], use++))
@@ -207,7 +211,7 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
     spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
     const spyi_again *again = launch ? launch->again : NULL;
     if (!again || plan->launch != launch || again->variant != launch->repeatable ||
-        args.count != again->count || !again->direct_uses || !args.items)
+        args.count != again->arg_count || !again->direct_uses || !args.items)
         return false;
     spy_device *device = function->object.device;
     spyi_use *use = again->direct_uses;

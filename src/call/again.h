@@ -47,16 +47,19 @@ typedef struct spyi_again_sum {
 typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
-    spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
-    spyi_again_step *steps;      // step_count dispatches; NULL means one dispatch with the launch's block and
-                                 // groups
+    // item_count items: `count` of the arguments, with the parts of pairs behind them, then the gradients of
+    // tensors.
+    spyi_again_item *items;
+    spyi_again_step
+        *steps; // step_count dispatches; NULL means one dispatch with the launch's block and groups
     spyi_again_sum *sums;
     // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
     // tensors that they are of. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
     uint64_t *direct_serials;
-    const spyi_again_item *fresh; // the item that makes a new tensor; NULL means that the call makes no
-                                  // tensor
+    const spyi_again_item
+        *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
+    uint32_t arg_count; // arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph

@@ -33,6 +33,46 @@ static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient
     return i;
 }
 
+// Fills what is compared of an argument's kind, name, mapping and type.
+static void spyi_again_compared(const spyi_value *v, spyi_again_item *a) {
+    a->name = v->name ? v->name : "";
+    a->kind = v->kind;
+    a->direction = v->direction;
+    a->dtype = (uint8_t)v->arg->dtype;
+    a->cast = v->arg->type;
+    a->map_count = (uint8_t)v->arg->_map_count;
+    if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
+    a->explicit_way = a->cast || a->map_count;
+}
+
+// Fills the items of pairs, which feed no leaf themselves, and counts the arguments. Returns the number of
+// pairs.
+static uint32_t spyi_again_pairs(const spyi_values *values, spyi_again *again) {
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (values->items[i].kind != SPY_ARG_KIND_PAIR) continue;
+        spyi_again_compared(&values->items[i], &again->items[i]);
+        again->items[i].op = SPYI_AGAIN_PAIR;
+        again->items[i].leaf = UINT16_MAX;
+        pairs++;
+    }
+    again->arg_count = values->count - 2 * pairs;
+    return pairs;
+}
+
+// Returns whether both parts of each pair are tensors, and no gradient or new tensor comes from elsewhere: such
+// items name an argument by its index.
+static bool spyi_again_pairs_are_tensors(const spyi_again *again, uint32_t fresh) {
+    for (uint32_t i = 0; i < again->count; i++) {
+        if (again->items[i].op != SPYI_AGAIN_PAIR) continue;
+        if (fresh || again->item_count != again->count) return false;
+        for (uint32_t part = i + 1; part <= i + 2; part++)
+            if (again->items[part].op != SPYI_AGAIN_TENSOR && again->items[part].op != SPYI_AGAIN_UNUSED)
+                return false;
+    }
+    return true;
+}
+
 // Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value
 // over.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
@@ -48,18 +88,10 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
     if (a->name) return false; // the value feeds two leaves
-    a->name = gradient || !v->name ? "" : v->name;
+    if (!gradient) spyi_again_compared(v, a);
+    else a->name = "";
     a->type = v->type;
-    a->kind = v->kind;
-    a->direction = v->direction;
-    a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
-    if (!gradient) {
-        a->cast = v->arg->type;
-        a->map_count = (uint8_t)v->arg->_map_count;
-        if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
-        a->explicit_way = a->cast || a->map_count;
-    }
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
@@ -151,7 +183,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     again->step_count = step_count;
     again->variant = steps[0].variant;
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: leaves that make a new tensor, at most one
+    uint32_t fresh = 0, taken = 0, sums = 0, // fresh: leaves that make a new tensor, at most one
+        pairs = spyi_again_pairs(values, again);
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
         taken += plan->bound.leaves[i].value < values->count;
@@ -159,7 +192,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         free(again);
         return NULL;
     }
-    if (taken != values->count) { // some argument feeds no leaf, or several
+    // Some argument feeds no leaf, or several.
+    if (taken + pairs != values->count || !spyi_again_pairs_are_tensors(again, fresh)) {
         free(again);
         return NULL;
     }

@@ -45,7 +45,8 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_ARRAY, // copies host memory into the block
     SPYI_AGAIN_TENSOR,
     SPYI_AGAIN_UNUSED, // a tensor that the kernel neither loads nor stores
-    SPYI_AGAIN_NEW     // makes a tensor
+    SPYI_AGAIN_NEW,    // makes a tensor
+    SPYI_AGAIN_PAIR    // a value and its gradient, both tensors, whose two items follow
 } spyi_again_op;
 
 // What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are

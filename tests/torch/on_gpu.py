@@ -557,6 +557,18 @@ def timing():
             x.grad = None
             function(x).backward(seed)
 
+        class Floor(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return torch.empty_like(x)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return torch.empty_like(ctx.saved_tensors[0])
+
+        row("floor: an autograd.Function that launches nothing, forward", issue_time(lambda: Floor.apply(x), 100))
+        row("floor: the same, forward + backward", issue_time(lambda: both(Floor.apply), 100))
         row("forward + backward of x * x * 2 + 3", issue_time(lambda: both(poly), 100), "bar: 45")
         row("the same by torch", issue_time(lambda: both(lambda x: x * x * 2 + 3), 100))
         row("its forward, requires_grad", issue_time(lambda: poly(x), 100))

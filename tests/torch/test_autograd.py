@@ -465,3 +465,152 @@ def test_names_of_the_bridge(device):
     back = torch.zeros(3, 2)
     assert spy.copy_buffer_to_torch_tensor(buffer, back)
     assert torch.equal(back, t.t()) and torch.equal(spy.create_torch_zeros_like_tensor(back), torch.zeros(3, 2))
+
+
+# >>calls that are like an earlier one need no Python code of ours; what is wrong with them is said as before
+
+def repeated(device, m):
+    """A function whose form of call is known, with the arguments (Tensor, float)."""
+    for _ in range(2):
+        m.poly(data(device, 4), 2.0)
+    return m.poly
+
+
+def without_python(monkeypatch):
+    """From here on a call that goes through slangpy.autograd fails."""
+    from slangpy import autograd
+
+    def refuse(*args):
+        raise AssertionError("slangpy.autograd was asked")
+
+    monkeypatch.setattr(autograd, "call", refuse)
+    monkeypatch.setattr(autograd, "backward_again", refuse)
+
+
+def test_a_repeated_call_needs_no_python(device, m, monkeypatch):
+    a, b, n = data(device, 3, 4), data(device, 4), torch.nn.Parameter(data(device, 4).detach())
+    for call in (lambda: m.poly(a, b), lambda: m.poly(b, 2.0), lambda: m.poly(a=a, b=b), lambda: m.poly(a, n)):
+        call()
+    without_python(monkeypatch)
+    check(m.poly(a, b), a * a * b + b, (a, b))
+    check(m.poly(a, n), a * a * n + n, (a, n))
+    check(m.poly(b, 3.0), b * b * 3 + 3, (b,))
+    check(m.poly(data(device, 2, 3, 4, grad=False), b), data(device, 2, 3, 4, grad=False) ** 2 * b + b, (b,))
+    c = data(device)  # other ranks, and a call of numbers
+    check(m.poly(c, b), c * c * b + b, (c, b))
+    assert m.poly(c, data(device)).shape == ()
+    check(m.poly(a.t(), 2.0), a.t() ** 2 * 2 + 2, (a,))
+    (one,) = torch.autograd.grad(m.poly(a, b).sum(), a)  # an expanded gradient
+    torch.testing.assert_close(one, (2 * a * b).detach())
+
+
+def test_gradients_that_are_switched_on_and_off(device, m, monkeypatch):
+    poly = repeated(device, m)
+    a = data(device, 4, grad=False)
+    right = a * a * 2 + 2
+    for _ in range(2):
+        plain = poly(a, 2.0)
+        assert not getattr(plain, "requires_grad", False)
+        made = poly(a.requires_grad_(), 2.0)
+        check(made, a * a * 2 + 2, (a,))
+        with torch.no_grad():
+            assert not getattr(poly(a, 2.0), "requires_grad", False)
+        with torch.inference_mode():
+            assert not getattr(poly(a, 2.0), "requires_grad", False)
+        a.requires_grad_(False)
+        torch.testing.assert_close(made.detach(), right)
+
+
+@pytest.mark.parametrize("make, error, words", [
+    (lambda a: (a.to(torch.complex64), 2.0), TypeError, "poly: argument 'a'"),
+    (lambda a: (a.double(), 2.0), Exception, None),
+    (lambda a: (a, "x"), TypeError, "poly: argument 'b': Unsupported type"),
+    (lambda a: (torch.empty(4, device="meta", requires_grad=True), 2.0), RuntimeError, "poly: a tensor without data"),
+    (lambda a: (torch.eye(4, device=a.device).to_sparse().requires_grad_(), 2.0), TypeError, "poly: argument 'a': .*layout"),
+])
+def test_what_is_wrong_after_good_calls_is_said_as_before(device, m, make, error, words):
+    """With the same error as of a function that was not called before."""
+    poly, new = repeated(device, m), spy.Module.load_from_source(device, "autograd_new", "[Differentiable] float poly(float a, float b) { return a * a * b + b; }").poly
+    arguments = make(data(device, 4))
+    said = []
+    for function in (poly, new):
+        try:
+            function(*arguments)
+            said.append("")
+        except error as raised:
+            said.append("{}: {}".format(type(raised).__name__, raised).replace("autograd_new", "autograd"))
+    assert said[0] == said[1], said
+    if words is not None:
+        import re
+        assert re.search("(?s)" + words, said[0]), said
+
+
+def test_shapes_that_do_not_meet_and_gradients_of_wrong_shape_after_good_calls(device, m):
+    a, b = data(device, 4), data(device, 4)
+    for _ in range(3):
+        m.poly(a, b)
+    with pytest.raises(ValueError, match="(?s)poly: .*(5|4)"):
+        m.poly(data(device, 5), b)
+    made = m.poly(a, b)
+    with pytest.raises(RuntimeError, match="(?i)mismatch in shape"):
+        made.backward(torch.ones(3, device=made.device))
+    b.detach().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()
+    made = m.poly(a, b)
+    made.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        made.sum().backward()
+    (once,) = torch.autograd.grad(m.poly(a, b).sum(), a, create_graph=True)
+    with pytest.raises(RuntimeError, match="poly: a second derivative"):
+        once.sum().backward()
+    plain = m.plain(a)
+    plain = m.plain(a)
+    with pytest.raises(Exception, match="plain"):
+        plain.sum().backward()
+
+
+def test_tensors_of_a_call_live_no_longer_than_its_graph(device, m):
+    import weakref
+
+    poly = repeated(device, m)
+    a = data(device, 4) * 1
+    seen = weakref.ref(a)
+    made = poly(a, 2.0)
+    del a
+    gc.collect()
+    made.sum().backward()
+    del made
+    gc.collect()
+    assert seen() is None
+
+
+def test_a_reload_is_noticed(device):
+    module = spy.Module.load_from_source(device, "again", "[Differentiable] float f(float a, float b) { return a * b; }")
+    function, a = module.f, data(device, 4)
+    for _ in range(3):
+        check(function(a, 3.0), a * 3, (a,))
+    module.reload("[Differentiable] float f(float a, float b) { return a * a * b; }")
+    for _ in range(3):
+        check(function(a, 3.0), a * a * 3, (a,))
+
+
+def test_a_repeated_call_leaves_no_objects(device, m):
+    """Memory blocks of Python that 1,000 calls leave behind, and objects that the garbage collector looks after."""
+    import sys
+
+    x, seed = data(device, 16), torch.ones(16, device=device.torch_kind)
+
+    def step():
+        x.grad = None
+        m.poly(x, 2.0).backward(seed)
+
+    for _ in range(20):
+        step()
+    gc.collect()
+    before, tracked = sys.getallocatedblocks(), len(gc.get_objects())
+    for _ in range(1000):
+        step()
+    gc.collect()
+    more = sys.getallocatedblocks() - before
+    assert more < 900 and len(gc.get_objects()) - tracked < 20, more

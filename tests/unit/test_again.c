@@ -170,6 +170,7 @@ typedef struct call {
         int tensor; // or a number, -1; a new tensor, -2; an array, -3; a whole result, -4; NULL, -5
         double number;
         bool whole; // the number is an int
+        int gradient; // of a pair, whose value `tensor` is: the tensor; 0: no pair
     } args[4];
 } call;
 
@@ -187,7 +188,7 @@ static void forget(side *s) {
 
 static void make_call(side *s, const call *c, outcome *o) {
     static const float array[4] = { 1, 2, 3, 4 };
-    spy_arg args[4];
+    spy_arg args[4], pairs[4][2];
     memset(o, 0, sizeof *o);
     for (uint32_t i = 0; i < c->count; i++) {
         const char *name = c->args[i].name;
@@ -204,6 +205,14 @@ static void make_call(side *s, const call *c, outcome *o) {
         case -5: args[i] = spy_arg_tensor(name, NULL); break;
         default: args[i] = spy_arg_tensor(name, s->tensors[c->args[i].tensor]); break;
         }
+        if (!c->args[i].gradient || c->args[i].tensor < 0) continue;
+        pairs[i][0] = args[i];
+        pairs[i][0].name = NULL;
+        pairs[i][1] = spy_arg_tensor(NULL, s->tensors[c->args[i].gradient]);
+        spy_args pair;
+        pair.items = pairs[i];
+        pair.count = 2;
+        args[i] = spy_arg_diff_pair(name, pair);
     }
     spy_args list;
     list.items = args;
@@ -307,6 +316,16 @@ static void argument(call *c, const char *name, int tensor) {
     c->args[c->count++].whole = draw_bits() % 3 != 0;
 }
 
+// Makes some arguments of a call with gradients pairs of tensors, most of them plain ones of the common shape.
+static void pair_up(call *c) {
+    bool most = draw_bits() % 2;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (draw_bits() % 8 ? !most : most) continue;
+        if (draw_bits() % 8) c->args[i].tensor = 1 + (int)(draw_bits() % 7);
+        c->args[i].gradient = 1 + (int)(draw_bits() % 7);
+    }
+}
+
 static int tensor_or_number(void) {
     return draw_bits() % 6 ? any_tensor() : draw_bits() % 12 ? -1 : -5;
 }
@@ -333,6 +352,7 @@ static void draw(call *c) {
         argument(c, NAMED("a"), graded());
         argument(c, NAMED("b"), draw_bits() % 3 ? graded() : tensor_or_number());
         argument(c, "_result", draw_bits() % 4 ? 20 + (int)(draw_bits() % 2) : graded());
+        pair_up(c);
         break;
     case 10:
         c->function = "both";
@@ -341,6 +361,7 @@ static void draw(call *c) {
         argument(c, NAMED("b"), graded());
         argument(c, NAMED("y"), draw_bits() % 4 ? 20 + (int)(draw_bits() % 2) : graded());
         argument(c, NAMED("z"), draw_bits() % 2 ? graded() : result());
+        pair_up(c);
         break;
     case 11: // in the plain mode, of tensors with gradients
         c->function = "poly";

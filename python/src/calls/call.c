@@ -6,30 +6,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define SPYP_MOST_ARGS 64 // arguments of a call
-
 // Most calls of one thread that may run within each other, in code of the user that converts an argument or
 // is called back. Each takes 11 KiB of the thread's stack.
 #define SPYP_MOST_NESTED 64
 static SPYP_THREAD_LOCAL int spyp_nested; // calls of this thread that are running
-
-// One call with its arguments, options and results.
-typedef struct spyp_invocation {
-    spyp_call call;
-    spy_arg items[SPYP_MOST_ARGS + 1]; // one more for the result
-    spy_args args;
-    spy_call_options options;
-    bool has_options;
-    spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
-    spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
-    bool texture;                     // the tensor becomes a texture
-    spy_arg pair[2];
-    PyObject *result;       // the argument `_result`, borrowed; NULL if not given
-    PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
-    PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
-    bool dispatch;          // it is a dispatch with a given number of threads, so that nothing may be written to
-                            // arguments
-} spyp_invocation;
 
 // >>errors
 
@@ -58,8 +38,11 @@ static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t posi
 
 // >>arguments
 
-// Converts one argument. `text` is its name, or NULL. `position` counts from 0; a bound instance has -1.
-static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
+int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
+    return spyp_take_with_gradient(in, object, NULL, name, text, position);
+}
+
+int spyp_take_with_gradient(spyp_invocation *in, PyObject *object, PyObject *grad, PyObject *name, const char *text, Py_ssize_t position) {
     spyp_call *call = &in->call;
     if (in->args.count == SPYP_MOST_ARGS) {
         PyErr_Format(PyExc_TypeError, "%U: Too many arguments: expected at most %d", call->function->name, SPYP_MOST_ARGS);
@@ -68,7 +51,8 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
     spy_arg *arg = &in->items[in->args.count];
     call->name = text;
     call->position = position;
-    int status = spyp_convert_here(call, object, text, arg);
+    int status = grad ? spyp_convert_value_and_gradient(call, object, grad, arg) : spyp_convert_here(call, object, text, arg);
+    arg->name = text;
     spyp_chain *chain = call->function->chain;
     if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
     if (status < 0) {
@@ -82,8 +66,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
 
 // >>where the result goes
 
-// Makes the argument for a result that no `_result` object takes: a value of any type, or a new tensor.
-static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
+spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
     if (in->call.mode == SPY_CALL_MODE_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
     in->pair[0] = tensor ? spy_out_tensor(NULL, &in->tensor) : spy_out_result(NULL, &in->value);
     in->pair[1] = tensor ? spy_out_tensor(NULL, &in->grad_tensor) : spy_out_result(NULL, &in->grad);
@@ -218,6 +201,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
     if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
+    if (in->exported) return spyp_foreign_take(&in->call, in->exported);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_result_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || (!in->call.borrows && !in->call.host_torch) ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_result_value(f, &in->grad));
@@ -297,7 +281,7 @@ static int spyp_take_thread_count(spyp_invocation *in) {
     return 0;
 }
 
-static int spyp_take_options(spyp_invocation *in) {
+int spyp_take_options(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     if (!f->chain && !in->append_to && !in->thread_count) return 0;
     memset(&in->options, 0, sizeof in->options);
@@ -314,14 +298,17 @@ static int spyp_take_options(spyp_invocation *in) {
     return 0;
 }
 
-// The caller must decrement spyp_nested afterwards, also after an error.
-static inline int spyp_nested_begin(spyp_call *call) {
+int spyp_nested_begin(const spyp_call *call) {
     if (SPYP_LIKELY(++spyp_nested <= SPYP_MOST_NESTED)) return 0;
     PyErr_Format(PyExc_RecursionError, "%U: expected at most %d calls within each other's arguments", call->function->name, SPYP_MOST_NESTED);
     return -1;
 }
 
-static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
+void spyp_nested_end(void) {
+    spyp_nested--;
+}
+
+void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     spyp_call_begin(&in->call, f);
     in->args.items = in->items;
     in->args.count = 0;
@@ -329,6 +316,7 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     in->result = in->append_to = in->thread_count = NULL;
     in->value.tensor = in->grad.tensor = in->tensor = in->grad_tensor = NULL;
     in->value.type = in->grad.type = NULL;
+    in->exported = NULL;
 }
 
 void spyp_look_for_changes(spyp_device *d) {
@@ -341,15 +329,12 @@ void spyp_look_for_changes(spyp_device *d) {
     d->what = what;
 }
 
-// Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
-static void *spyp_asked_stream(const spyp_invocation *in) {
+void *spyp_asked_stream(const spyp_invocation *in) {
     const spyp_function *f = in->call.function;
     return f->chain && !in->append_to ? f->chain->stream : NULL;
 }
 
-// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's
-// own stream continues after it. The call is ordered with the streams of the libraries whose arrays it uses.
-static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
+spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
     spyp_device *d = in->call.function->module->device;
     spy_status status = spyp_stream_begin(d, stream);
     if (status != SPY_OK || in->append_to || !in->call.stream_count) return status;
@@ -358,14 +343,14 @@ static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
     return status;
 }
 
-static spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
+spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
     spyp_device *d = in->call.function->module->device;
     spy_status status = in->call.stream_count && !in->append_to ? spyp_foreign_end(&in->call, stream ? stream : d->stream) : SPY_OK;
     spy_status back = spyp_stream_end(d, stream);
     return status == SPY_OK ? back : status;
 }
 
-static spy_status spyp_call_in_order(const spyp_invocation *in) {
+spy_status spyp_call_in_order(const spyp_invocation *in) {
     const spyp_function *f = in->call.function;
     void *stream = spyp_asked_stream(in);
     spy_status status = spyp_work_begin(in, stream);
@@ -437,6 +422,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     PyObject *result = NULL;
     if (SPYP_UNLIKELY(spyp.tracers) && spyp_tracing)
         return spyp_call_in_python(self, args, nargsf, names, "slangpy.fusion", "_traced_call", NULL);
+    if (f->graphs && ((result = spyp_autograd_call(f, args, PyVectorcall_NARGS(nargsf), names)) != NULL || PyErr_Occurred())) return result;
     spyp_invocation_begin(&in, f);
     in.call.diverts = in.call.mode == SPY_CALL_MODE_DEFAULT;
     int status = spyp_nested_begin(&in.call);
@@ -454,6 +440,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
             if (in.append_to && kept == 0)
                 kept = spyp_keep_arrays(&in, args, PyVectorcall_NARGS(nargsf) + (names ? PyTuple_Size(names) : 0));
+            // A result without dimensions is a number.
+            if (in.call.library && in.value.tensor && in.call.mode == SPY_CALL_MODE_DEFAULT && spy_get_tensor_info(in.value.tensor).shape.rank)
+                in.exported = spyp_export_result(d, in.value.tensor, in.call.streams[0]);
             spyp_leave(d);
             if (kept == 0) result = in.append_to && !in.tensor ? Py_NewRef(Py_None) : spyp_give_result(&in);
         } else {
@@ -464,13 +453,16 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         else if (result && f->declared && !ordered && !in.has_options) spyp_quick_learn(f, args, PyVectorcall_NARGS(nargsf), names, &in.args);
     }
     spyp_call_end(&in.call);
-    spyp_nested--;
+    spyp_nested_end();
     if (!result && PyErr_ExceptionMatches(spyp.marshalled)) return spyp_call_marshalled(self, args, nargsf, names);
     if (!result && in.call.mode == SPY_CALL_MODE_BACKWARD && PyErr_ExceptionMatches(PyExc_ValueError))
         // backward calls of numbers that have no gradients, or of pairs for inout parameters
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
-    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient))
-        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
+    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient)) {
+        result = spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
+        spyp_autograd_learn(f, args, PyVectorcall_NARGS(nargsf), names, result != NULL);
+        return result;
+    }
     // Tensors of torch without memory of their own, as within torch.func.vmap, fail in many ways; bfloat16 is copied.
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "instead", true);
@@ -524,7 +516,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) spyp_drop_tensor(d, unused[i]);
     if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
     spyp_call_end(&in.call);
-    spyp_nested--;
+    spyp_nested_end();
     PyMem_Free(all);
     Py_DECREF(names);
     Py_DECREF(items);

@@ -14,6 +14,48 @@ int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out);
 PyObject *spyp_merged(PyObject *dict, PyObject *more);
 
 // >>call.c
+#define SPYP_MOST_ARGS 64 // arguments of a call
+
+// One call with its arguments, options and results.
+typedef struct spyp_invocation {
+    spyp_call call;
+    spy_arg items[SPYP_MOST_ARGS + 1]; // one more for the result
+    spy_args args;
+    spy_call_options options;
+    bool has_options;
+    spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
+    spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
+    struct spyp_dl_versioned *exported; // a result as its library's array is made of it, or NULL
+    bool texture;                     // the tensor becomes a texture
+    spy_arg pair[2];
+    PyObject *result;       // the argument `_result`, borrowed; NULL: not given
+    PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
+    PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
+    bool dispatch;          // its threads are given, so that nothing may be written to arguments
+} spyp_invocation;
+
+void spyp_invocation_begin(spyp_invocation *in, spyp_function *f);
+// Call these before and after the work of an invocation. spyp_nested_begin() returns 0, or -1 with a RecursionError set if too many calls run
+// within each other; spyp_nested_end() is called after that error, too.
+int spyp_nested_begin(const spyp_call *call);
+void spyp_nested_end(void);
+// Converts one argument. `text` is its name, or NULL. `position` counts from 0; a bound instance has -1. Returns 0, or -1 with an exception
+// set.
+int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position);
+// Does the same for an argument of a backward call with its gradient, which may be NULL. The result, "_result", is at SPYP_NO_PARAMETER.
+int spyp_take_with_gradient(spyp_invocation *in, PyObject *object, PyObject *grad, PyObject *name, const char *text, Py_ssize_t position);
+// Makes the argument for a result that no `_result` object takes: a value of any type, or a new tensor.
+spy_arg spyp_new_result(spyp_invocation *in, bool tensor);
+// Fills in->options if the call has any. Returns 0, or -1 with an exception set.
+int spyp_take_options(spyp_invocation *in);
+// Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
+void *spyp_asked_stream(const spyp_invocation *in);
+// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's
+// own stream continues after it. The call is ordered with the streams of the libraries whose arrays it uses.
+spy_status spyp_work_begin(const spyp_invocation *in, void *stream);
+spy_status spyp_work_end(const spyp_invocation *in, void *stream);
+// Makes the call, ordered with the streams of the libraries whose arrays it uses. Call it inside the device.
+spy_status spyp_call_in_order(const spyp_invocation *in);
 // Reloads modules whose files have changed. If that fails, the log gets the error, and the old code stays.
 // Call it inside the device.
 void spyp_look_for_changes(spyp_device *d);
@@ -33,6 +75,18 @@ PyObject *spyp_declared_vectorcall(PyObject *self, PyObject *const *args, size_t
 // Learns from a call that has succeeded, whose arguments became `made`, what the next one may be like.
 void spyp_quick_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, const spy_args *made);
 void spyp_quick_free(spyp_quick *quick); // NULL is fine
+
+// >>autograd.c: calls that become nodes of torch's graph
+// Makes a call like one that spyp_autograd_learn() has seen. NULL without an exception: it is no such call, or it failed and is to be made in
+// another way, which reports what is wrong.
+PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names);
+// Learns from a call that slangpy.autograd has made if it has said that the call can be repeated here. `good`: the call has succeeded.
+void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, bool good);
+void spyp_autograd_free(spyp_autograd *graphs); // NULL is fine
+int spyp_autograd_ready(PyObject *module);
+
+// >>launch.c: launches of slang-torch's kernels
+int spyp_launch_ready(PyObject *module);
 
 // >>resolve.c
 PyObject *spyp_resolution_make(const spy_resolution *resolution);

@@ -222,6 +222,9 @@ int spyp_vectorized_ready(PyObject *module);
 
 // >>gradient.c: values with gradients
 extern const spyp_converter spyp_pair_converter;
+// Converts a value and its gradient, an array that is written or read where it lies, as an argument of a backward call. The gradient of a
+// no_diff parameter is not used. Returns 0, or -1 with an exception set.
+int spyp_convert_value_and_gradient(spyp_call *call, PyObject *primal, PyObject *grad, spy_arg *arg);
 // Converts a DiffPair for `_result`.
 int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg);
 // Copies an argument's numbers to floats in the arena, which the call may change. Returns 1, or 0 if the
@@ -254,6 +257,12 @@ void spyp_stream_leave(spyp_device *device);
 // Converts an array in CUDA memory. Returns 1, or 0 if its memory is not CUDA's or the device is not, or -1
 // with an exception set.
 int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg);
+// Returns 1 if an object of one of torch's classes requires a gradient, 0 if it does not, or -1 with an exception set.
+int spyp_requires_gradient(PyObject *object);
+// Describes the memory of an object of one of torch's classes, with torch's own DLPack functions. Returns 0, or -1 without an exception if they
+// cannot.
+struct spyp_dl_tensor;
+int spyp_torch_view(PyObject *object, struct spyp_dl_tensor *out);
 // Makes a Tensor over the memory of such an array. NULL without an exception: it is no such array. `dtype` is
 // None, or the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and
 // the array may be read-only.
@@ -279,11 +288,16 @@ void spyp_lease_end(PyObject *lease);
 // Returns a tensor as an array of the library whose arrays the call got, or else as it is. Takes over the
 // reference. Call it outside the device.
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
+// Returns what spyp_export_result() has made as an array of that library, or NULL with an exception set. Call it outside the device.
+PyObject *spyp_foreign_take(const spyp_call *call, struct spyp_dl_versioned *result);
 int spyp_foreign_ready(PyObject *module);
 
 // >>export.c: tensors as arrays of other libraries
 int spyp_export_ready(PyObject *module);
 // Makes a DLPack export of a tensor's CUDA memory for use in `stream`. Returns NULL with an exception set.
 struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream);
+// Makes an export of a new result, without a Tensor, if the device's work goes to `stream`, the other library's, and the elements are scalars.
+// It then owns the result. NULL without an exception: it cannot, and the caller still owns it. Call it inside the device.
+struct spyp_dl_versioned *spyp_export_result(spyp_device *device, spy_tensor *result, void *stream);
 
 #endif // SPYP_CONVERSION_H

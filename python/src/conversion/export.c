@@ -19,14 +19,39 @@ typedef struct spyp_export {
         spyp_dl_versioned versioned;
     } managed;
     int64_t shape[SPYP_EXPORT_RANK], strides[SPYP_EXPORT_RANK];
-    PyObject *lease; // lease of the tensor whose memory is shared; NULL means that the export has a copy
+    PyObject *lease; // lease of the tensor whose memory is shared; NULL means that the export has a copy, or owns a tensor
+    // A result that only the other library has, and its device, which is kept; see spyp_export_result(). NULL: none.
+    spy_tensor *owned;
+    spyp_device *device;
+    void *stream; // in which the other library uses it
 } spyp_export;
+
+// Gives the memory of a result back to the device.
+static void spyp_export_return(spyp_export *e) {
+    spyp_device *d = e->device;
+    if (e->stream == d->stream || !d->device || d->fork_count != spyp.fork_count) { // work that uses it later is in the same stream
+        spyp_drop_tensor(d, e->owned);
+    } else {
+        PyObject *tensor = spyp_tensor_make(spyp.tensor, d, e->owned, NULL), *lease = tensor ? spyp_lease_make(d, e->stream, tensor) : NULL;
+        if (lease) spyp_lease_end(lease);
+        else PyErr_Clear();
+        Py_XDECREF(tensor);
+    }
+    SPYP_DECREF(d);
+}
 
 // Frees an export. After the interpreter has ended, its tensor cannot be given back.
 static void spyp_export_end(spyp_export *e, void *memory) {
-    if (e->lease && Py_IsInitialized()) {
+    if ((e->lease || e->owned) && Py_IsInitialized()) {
         PyGILState_STATE state = PyGILState_Ensure();
-        spyp_lease_end(e->lease);
+        if (e->owned) {
+            PyObject *type, *value, *trace;
+            PyErr_Fetch(&type, &value, &trace);
+            spyp_export_return(e);
+            PyErr_Restore(type, value, trace);
+        } else {
+            spyp_lease_end(e->lease);
+        }
         PyGILState_Release(state);
     }
     free(memory);
@@ -129,6 +154,7 @@ static spyp_export *spyp_export_new(bool versioned, uint64_t flags, size_t data,
     char *start = memory + (SPYP_EXPORT_ALIGN - (uintptr_t)memory % SPYP_EXPORT_ALIGN) % SPYP_EXPORT_ALIGN;
     spyp_export *e = (spyp_export *)(void *)start;
     e->lease = NULL;
+    e->owned = NULL;
     *tensor = versioned ? &e->managed.versioned.tensor : &e->managed.legacy.tensor;
     if (versioned) {
         e->managed.versioned.version.major = 1;
@@ -191,6 +217,34 @@ static spyp_export *spyp_export_share(spyp_tensor *t, bool versioned, void *stre
 spyp_dl_versioned *spyp_export_shared(spyp_tensor *t, void *stream) {
     spyp_export *e = spyp_export_share(t, true, stream);
     return e ? &e->managed.versioned : NULL;
+}
+
+spyp_dl_versioned *spyp_export_result(spyp_device *d, spy_tensor *result, void *stream) {
+    spyp_dl_tensor *tensor;
+    spy_tensor_info info = spy_get_tensor_info(result);
+    if (!d->follow || stream != d->stream || info.dtype == SPY_DTYPE_DEFAULT || info.element_size_bytes != spy_dtype_size_bytes(info.dtype)) return NULL;
+    spyp_export *e = spyp_export_new(true, 0, 0, &tensor);
+    if (!e) {
+        PyErr_Clear();
+        return NULL;
+    }
+    memcpy(e->shape, info.shape.dims, info.shape.rank * sizeof *e->shape);
+    memcpy(e->strides, info.strides.dims, info.shape.rank * sizeof *e->strides);
+    tensor->ndim = (int32_t)info.shape.rank;
+    tensor->shape = e->shape;
+    tensor->strides = e->strides;
+    tensor->dtype.code = spyp_dl_code(info.dtype);
+    tensor->dtype.bits = (uint8_t)(8 * info.element_size_bytes);
+    tensor->dtype.lanes = 1;
+    tensor->byte_offset = 0;
+    union { uint64_t number; void *pointer; } address = { info.element_count ? spy_tensor_address(result) : 0 };
+    tensor->data = address.pointer;
+    tensor->device.type = SPYP_DL_CUDA;
+    tensor->device.id = d->cuda;
+    e->owned = result;
+    e->device = (spyp_device *)Py_NewRef((PyObject *)d);
+    e->stream = stream;
+    return &e->managed.versioned;
 }
 
 // Returns what the arguments ask for: 1 the memory itself, 0 a copy in host memory, 2 a copy on the device,

@@ -534,6 +534,22 @@ static inline int spyp_wants_gradient(const spyp_producer *p, PyObject *object) 
     return SPYP_LIKELY(flag == Py_False) ? 0 : !flag ? -1 : flag == Py_True ? spyp_refuse_gradient(NULL) : 0;
 }
 
+int spyp_requires_gradient(PyObject *object) {
+    spyp_producer p;
+    if (spyp_find_producer(Py_TYPE(object), &p) < 0) return -1;
+    if (!p.requires_grad) return 0;
+    PyObject *flag = p.get(p.requires_grad, object, (PyObject *)p.type);
+    Py_XDECREF(flag); // True and False are never freed
+    return flag ? flag == Py_True : -1;
+}
+
+int spyp_torch_view(PyObject *object, spyp_dl_tensor *out) {
+    spyp_producer p;
+    if (spyp_find_producer(Py_TYPE(object), &p) == 0 && p.api && p.api->view(object, out) == 0) return 0;
+    PyErr_Clear();
+    return -1;
+}
+
 static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_array *seen) {
     spyp_producer p;
     spyp_dl_tensor t;
@@ -828,6 +844,11 @@ PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor) {
     }
     Py_DECREF(tensor);
     return given;
+}
+
+PyObject *spyp_foreign_take(const spyp_call *call, struct spyp_dl_versioned *result) {
+    void *object = NULL;
+    return call->library->take(result, &object) == 0 ? (PyObject *)object : NULL;
 }
 
 static PyType_Spec spyp_lease_spec = { "slangpy._slangpy._Lease", sizeof(spyp_lease), 0,

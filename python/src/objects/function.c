@@ -348,6 +348,8 @@ static int spyp_function_clear(PyObject *self) {
     Py_CLEAR(f->declared);
     spyp_quick_free(f->quick);
     f->quick = NULL;
+    spyp_autograd_free(f->graphs);
+    f->graphs = NULL;
     return 0;
 }
 

@@ -291,6 +291,11 @@ int spyp_state_ready(void) {
         { &spyp.s_dtype, "dtype" },
         { &spyp.s_name, "name" },
         { &spyp.s_to_cursor, "to_cursor" },
+        { &spyp.s_to_save, "to_save" },
+        { &spyp.s_saved_tensors, "saved_tensors" },
+        { &spyp.s_needs_input_grad, "needs_input_grad" },
+        { &spyp.s_call, "call" },
+        { &spyp.s_contiguous, "contiguous" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return -1;

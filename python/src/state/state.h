@@ -35,13 +35,20 @@ typedef struct spyp_state {
         *packed, *vectorized, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
-        *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange;
+        *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange, *s_to_save, *s_saved_tensors, *s_needs_input_grad, *s_call,
+        *s_contiguous;
     PyTypeObject *reflections[10], *binding, *resolution; // reflections[i]: the class of spyp_reflected i
     PyObject *s_to_cursor;
     PyObject *python_types, *cursor_types; // dicts: class -> function(value); see extension.c
     PyObject *numpy;                       // the module; NULL until it is needed
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // classes of arrays.c and cursor.c
+    // What slangpy.autograd has given of torch, once it is needed; see calls/autograd.c.
+    struct {
+        PyTypeObject *types[2]; // torch.Tensor and torch.nn.Parameter
+        PyObject *apply;        // makes a node of torch's graph
+        PyObject *grad_enabled, *transforms_active, *zeros_like;
+    } torch;
     Py_ssize_t tracers; // threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
@@ -167,6 +174,7 @@ typedef struct spyp_chain {
 } spyp_chain;
 
 typedef struct spyp_quick spyp_quick; // calls/quick.c
+typedef struct spyp_autograd spyp_autograd; // calls/autograd.c
 
 typedef struct spyp_function {
     PyObject_HEAD
@@ -178,6 +186,7 @@ typedef struct spyp_function {
     unsigned int traits; // bits SPYP_TRAIT_...; 0 if not known yet
     PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
     spyp_quick *quick;   // how calls of a declared function are repeated, or NULL
+    spyp_autograd *graphs; // forms of calls that become nodes of torch's graph without Python code, or NULL
     PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;

@@ -407,9 +407,17 @@ static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method,
     return status;
 }
 
+int spyp_torch_says(PyObject *function) {
+    PyObject *answer = PyObject_CallNoArgs(function);
+    int status = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return status;
+}
+
 // Returns 1 if torch records operations for gradients or is not imported, 0 if it does not record, and -1
 // with an exception set.
 static int spyp_grad_enabled(void) {
+    if (SPYP_LIKELY(spyp.torch.grad_enabled != NULL)) return spyp_torch_says(spyp.torch.grad_enabled);
     PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch"), *enabled = NULL;
     if (torch && PyObject_HasAttrString(torch, "is_grad_enabled")) enabled = PyObject_CallMethod(torch, "is_grad_enabled", NULL);
     else return 1;

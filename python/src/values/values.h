@@ -54,6 +54,8 @@ bool spyp_is_true(PyObject *object, const char *name);
 // Refuses a torch tensor that requires a gradient, because the gradient would be lost: returns -1 with an
 // exception set, or 0 if torch has been told that no gradients are wanted.
 int spyp_check_gradient(PyObject *object, const char *what);
+// Returns 1 or 0 as a function of torch without arguments, such as is_grad_enabled(), returns True or False, or -1 with an exception set.
+int spyp_torch_says(PyObject *function);
 // Does the same as spyp_check_gradient() for a tensor that is known to require a gradient.
 int spyp_refuse_gradient(const char *what);
 // Returns the type of an object's DLPack device, or SPYP_DL_CPU if the object does not say it, or -1 with an
