@@ -3692,51 +3692,57 @@ typedef struct spy_fuse_desc {
 } spy_fuse_desc;
 
 // Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
+// Threads: any.
 SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
 
 // Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
 // called. Without it they are looked up in the modules of the functions that have been called.
+// Threads: any, one at a time for one graph.
 SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
 
 // Adds a parameter to the fused function. `type` is its Slang type, or NULL: the type is that of the first
 // parameter of a called function that takes the input and has one type in all overloads. spy_fuse_end() fails
-// and names the input when there is none.
+// and names the input when there is none. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type);
 
 // Makes an argument of a value of a graph, for the functions of this file. A spy_call() with it is an error
-// that says that a traced value has left its graph.
+// that says that a traced value has left its graph. Threads: any.
 SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
 
 // Calls a Slang function. `args` are nodes, numbers, host arrays of 1 to 4 numbers (a vector) and structs by
 // their fields (spy_arg_struct), by position or name; the instance of a method is its first argument. The
 // overload is the one that Slang chooses for these types. Functions of several modules of one device can
 // meet in a graph. The node is the return value; spy_fuse_out() gives out parameters.
+// Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_args args);
 // Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
-// argument of an inout parameter stays as it is.
+// argument of an inout parameter stays as it is. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
 // Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL means
 // that the call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+// Threads: any, one at a time for one graph.
 SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
 
 // Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
-// have names, a struct of all its fields.
+// have names, a struct of all its fields. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args);
 
 // Applies an operator: "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!", "&", "|",
 // "^", "~", "<<", ">>" with one or two arguments; "[]" of a vector, matrix or array and an index; "?" of a
 // condition and two values, which chooses for each component; "no_diff" of one value, whose gradient is then
 // 0; or one of Slang's own functions, such as "sin" or "pow". A number takes the scalar type of the value
-// beside it.
+// beside it. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
 // Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
+// Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
 
 // Returns the Slang type of a value, which lives as long as the device. NULL means that the value is none of
-// this graph, or nothing says its type yet; that alone is no error.
+// this graph, or nothing says its type yet; that alone is no error. Threads: any, one at a time for one graph.
 SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
 
 // Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
+// Threads: any, one at a time for one graph.
 SPY_API spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value);
 
 // How the results of all elements become one.
@@ -3748,21 +3754,23 @@ typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;
 
-// Like spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of the fused
-// function gives one value for all its elements. With dims.count > 0, the call's dimensions `dims`, which may count
-// from the end (-1), disappear, and "_result" has the others. The value is a float, a double or a vector of floats. The
-// kernel that computes the elements also reduces them; a sum adds up groups of threads in a fixed order and then,
-// unless spy_call_options.deterministic is set, atomically. spy_call_backward() gives the gradients of a sum or mean
-// from that of "_result". Such a function can be called and timed, with spy_call_options.append_to too; it cannot be
-// prepared, dispatched or be part of another graph.
+// Like spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
+// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
+// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
+// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
+// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
+// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
+// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+// A call that fails leaves "_result" as it was. Threads: any, one at a time for one graph.
 SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims,
                                    spy_arg value);
 
 // Ends the graph, which is gone afterwards. Returns the function; NULL on failure, with an error that names
 // the graph. spy_function_module() is a module of its own, which the caller releases. The module's text is
-// readable Slang, which spy_explain_call() shows. Cost: as spy_load_module().
+// readable Slang, which spy_explain_call() shows. Cost: as spy_load_module(). Threads: any, one at a time for one
+// graph.
 SPY_API spy_function *spy_fuse_end(spy_fusion *fusion);
-// Drops a graph that shall not become a function. NULL is ignored.
+// Drops a graph that shall not become a function. NULL is ignored. Threads: any, one at a time for one graph.
 SPY_API void spy_fuse_cancel(spy_fusion *fusion);
 // Returns the Slang text of a fused function, which lives as long as its module; NULL, without an error, for
 // other functions. Threads: any.
@@ -13079,25 +13087,31 @@ static bool spyi_is_outside(const spyi_context *ctx) {
     return o != NULL;
 }
 
+// Enters when the turn was not free at once (`taken` is false), or when something is to be done before the call:
+// releases that wait, or a look whether a callback makes the call. Not inlined: spyi_enter() would save registers
+// for it.
+static SPYI_NOINLINE spy_status spyi_enter_slowly(const spyi_object *o, spyi_kind kind, bool taken,
+                                                  const char *function) {
+    spyi_context *ctx = SPYI_CONTEXT(o->device);
+    spy_status status = taken ? SPY_OK : spyi_enter_later(ctx, function);
+    if (status != SPY_OK) return status;
+    if (spyi_is_outside(ctx)) {
+        spyi_turns_leave(&ctx->turns);
+        return spyi_refuse_callback(ctx, function);
+    }
+    if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
+    spyi_turns_leave(&ctx->turns);
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                     spyi_kind_name((uint32_t)kind));
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
-    if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
-        spyi_context *ctx = SPYI_CONTEXT(o->device);
-        spy_status status =
-            SPYI_LIKELY(spyi_turns_try(&ctx->turns)) ? SPY_OK : spyi_enter_later(ctx, function);
-        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&ctx->release_count) == 0 && !ctx->outside))
-            return SPY_OK;
-        if (status != SPY_OK) return status;
-        if (spyi_is_outside(ctx)) {
-            spyi_turns_leave(&ctx->turns);
-            return spyi_refuse_callback(ctx, function);
-        }
-        if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
-        spyi_turns_leave(&ctx->turns);
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
-                         spyi_kind_name((uint32_t)kind));
-    }
-    return spyi_refuse_object(object, kind, function);
+    if (!SPYI_LIKELY(o && o->kind == (uint32_t)kind)) return spyi_refuse_object(object, kind, function);
+    spyi_context *ctx = SPYI_CONTEXT(o->device);
+    bool taken = spyi_turns_try(&ctx->turns);
+    if (SPYI_LIKELY(taken && spyi_atomic_load(&ctx->release_count) == 0 && !ctx->outside)) return SPY_OK;
+    return spyi_enter_slowly(o, kind, taken, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -17109,6 +17123,15 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 // `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
 // until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// What spyi_take_noted_uses() has noted of uses that are made again and again. Zero: nothing.
+typedef struct spyi_noted_uses {
+    uint64_t epoch, submit; // of the last work with them
+} spyi_noted_uses;
+// Like spyi_take_uses(), for the uses of work that is made again and again, on memory only. The uses from `from` up
+// to `to` contain each use that writes, and each that was not the same in the last call with this `noted`. Returns
+// whether a barrier must come before the work.
+SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
+                                  const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted);
 // To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
 // Like spyi_uses_done(), for work that uses listed buffers only.
@@ -17343,10 +17366,12 @@ SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_textu
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
-    const spyi_type *type;    // type of one element
-    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // offset of element 0 in the storage
+    uint64_t serial; // unique on the device; a tensor that points to other storage gets a new one
+    uint64_t
+        like; // spyi_launch_leaf.like of the last leaf that the tensor was found to repeat; 0 if none was
+    const spyi_type *type;           // of one element
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
@@ -17553,7 +17578,7 @@ struct spy_device {
     struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
-#define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
+#define SPYI_MOST_SUMMED 64               // as many as leaves can be of one call
     spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
     spy_function *finish_sums;          // adds them to gradients; NULL if not loaded yet
@@ -17561,6 +17586,7 @@ struct spy_device {
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
     uint64_t last_tensor_serial;
+    uint64_t last_like;   // spyi_launch_leaf.like
     spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spyi_builds builds;
@@ -20300,6 +20326,29 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
     before.transition_count = 0;
     before.transitions = NULL;
     return before;
+}
+
+// A use that reads, and was noted in this epoch and this batch, needs neither a comparison nor another note: a
+// write to its bytes since then would have begun a new epoch.
+SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
+                                  const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
+    bool barrier = device->barrier_owed;
+    if (noted->epoch != device->epoch || noted->submit != device->base->open || device->base->recording) {
+        from = uses;
+        to = uses + count;
+    }
+    for (const spyi_use *use = from; use < to && !barrier; use++)
+        barrier = spyi_memory_conflicts(device, use);
+    if (barrier) {
+        device->epoch++;
+        from = uses;
+        to = uses + count;
+    }
+    uint64_t submit = spyi_take_submit(device, uses, count, false), epoch = device->epoch;
+    for (const spyi_use *use = from; use < to; use++) spyi_memory_note(use, epoch, submit);
+    noted->epoch = epoch;
+    noted->submit = submit;
+    return barrier;
 }
 
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
@@ -23787,6 +23836,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         tensor->serial = ++device->last_tensor_serial;
+        tensor->like = 0;
         spyi_tensor_measure(tensor);
         spyi_gradients_share(tensor, other);
     }
@@ -50130,10 +50180,13 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // serial number of the tensor that the members below describe
-    uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
-    uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
+    uint64_t serial;       // of the tensor that the members below describe
+    // Number of the type, shape, strides and alignment that spyi_launch_leaf_repeats() asks for, unique on the
+    // device; a tensor with the same number in its `like` repeats the leaf. 0 means that it has no number yet.
+    uint64_t like;
+    uint64_t offset;     // byte of element 0 in the storage
+    uint64_t begin, end; // the elements' bytes in the storage, from `begin` up to `end`
+    uint64_t reach;      // end of the bytes that are read: the last vector of a wide variant may pass `end`
     int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
@@ -52980,6 +53033,11 @@ typedef struct spyi_fused_table {
     spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
 } spyi_fused_table;
 
+// call.c: what a public function that has entered the device does for a function that ends in a reduction. Retains
+// the function's module, since another thread may release it, leaves the device, and returns the table to go on
+// with. The caller releases the module.
+SPYI_FN const spyi_fused_table *spyi_leave_for_reduction(spy_function *function);
+
 // sums.c
 // Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
 // their number. The caller has entered the device.
@@ -53076,6 +53134,10 @@ typedef struct spyi_again_item {
     uint8_t map_count;
     bool explicit_way;
     uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
+    // For spyi_call_direct():
+    uint64_t what;   // spy_arg.kind and .direction, which are neighbours
+    uint64_t serial; // of the tensor that the argument's use in direct_uses is of; 0: none
+    bool is_result;  // the name is "_result"
 } spyi_again_item;
 
 // One of several dispatches that one call makes.
@@ -53106,17 +53168,29 @@ typedef struct spyi_again {
     spyi_again_step
         *steps; // step_count dispatches; NULL means one dispatch with the launch's block and groups
     spyi_again_sum *sums;
-    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
-    // tensors that they are of. NULL means that the launch cannot be repeated that way.
+    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and what the tracker
+    // knows of them. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
-    uint64_t *direct_serials;
+    spyi_noted_uses direct_noted;
+    const spyi_use *writes_from, *writes_to; // uses in direct_uses that contain all that write
     const spyi_again_item
         *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
-    uint32_t arg_count; // arguments
+    uint32_t arg_count; // number of the arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph
 } spyi_again;
+
+typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&
+                                          sizeof(spy_arg_kind) == 4 && sizeof(spy_direction) == 4
+                                      ? 1
+                                      : -1];
+// Returns the kind and the direction of an argument as one number.
+static inline uint64_t spyi_again_what(const spy_arg *arg) {
+    uint64_t what;
+    memcpy(&what, &arg->kind, 8);
+    return what;
+}
 
 // again_learn.c
 // Learns from a call of one dispatch, which has just been made, how it is repeated.
@@ -53792,12 +53866,33 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 
 // >>call/width.c --------------------------------------------------------------------------------------------
 
-// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, or several
-// elements one group apart.
+// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, several elements one
+// group apart, or one element. The table at the end of the file has a row for each of these ways.
 
 #define SPYI_WIDE_BYTES                                                                                      \
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
+
+// A way in which a thread takes elements.
+typedef struct spyi_way spyi_way;
+
+// What a way makes of a launch: the code that is emitted for it follows from these members of the variant's key.
+typedef struct spyi_way_taken {
+    uint32_t width, unroll;
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // of each leaf
+} spyi_way_taken;
+
+struct spyi_way {
+    // Condition: returns whether the launch allows the way (NULL: each launch does), and then sets the members of
+    // *taken that differ from those of one element a thread. `width`: how many elements, of the ways that take vectors.
+    bool (*allows)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                   const spyi_way *way, spyi_way_taken *taken);
+    uint32_t (*width)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits);
+    bool crosses; // a thread's elements may run on from one row to the next
+    // Accesses of memory for 16 neighbouring elements of one scalar, of the smallest type for which the way is
+    // meant. Of the ways that a launch allows, that with the lowest cost is taken.
+    uint32_t cost;
+};
 
 // Returns whether each `width` neighbouring elements of the leaf are aligned vectors, for every thread.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
@@ -53817,35 +53912,36 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
            leaf->storage->size;
 }
 
-// Makes the variant wide if every leaf allows it and all outputs are vectors. With `crosses` a thread's
-// elements may run on from one row to the next; leaves that are not linear are then read element by element.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
-                          bool crosses) {
+// Returns whether every leaf allows vectors and all outputs are vectors. Where elements cross rows, leaves that are
+// not linear are read element by element.
+static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                             const spyi_way *way, spyi_way_taken *taken) {
+    const uint32_t width = way->width(b, launch, limits);
+    const bool crosses = way->crosses;
+    uint8_t *walk = taken->walk;
     int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
                        : (int64_t)16384 * width; // with fewer elements a GPU needs the threads more
-    if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
-    if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return;
-    if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return;
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
-    memcpy(walk, launch->key.walk, sizeof walk);
+    if (launch->rank == 0 || launch->count < from) return false;
+    if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return false;
+    if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return false;
     bool outputs = false, row = true; // row: all leaves are linear
     size_t bytes = 0, largest = 0;    // bytes: an element over all leaves; largest: a scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
+        if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return false;
         bool linear = walk[i] == SPYI_WALK_LINEAR;
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // With elements of several scalars, a GPU's threads skip over each other's vectors
         // (docs/measurements.md has the figures).
-        if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
+        if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return false;
         bytes += at->memory_size;
         row = row && linear;
         if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
-        if (leaf->out && !vector) return;
+        if (leaf->out && !vector) return false;
         outputs = outputs || leaf->out;
         bool still = !crosses && at->strides[launch->rank - 1] == 0;
         if (vector) walk[i] = linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
@@ -53853,18 +53949,10 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
             walk[i] =
                 (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
-    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
-    if (row && largest > spyi_rules_of(limits->profile.target)->wide_scalar) return;
-    memcpy(launch->key.walk, walk, sizeof walk);
-    launch->key.width = (uint8_t)width;
-    launch->key.crosses = crosses;
-    // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= width;
-        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
-    }
+    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return false;
+    if (row && largest > spyi_rules_of(limits->profile.target)->wide_scalar) return false;
+    taken->width = width;
+    return true;
 }
 
 // Returns the elements that fill 16 bytes of the smallest scalars, on targets that load small scalars so;
@@ -53879,26 +53967,66 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
     return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
-// Lets a thread of a large flat call that cannot be wide take several elements, so that more loads are under
-// way: four, or two if elements are large (docs/measurements.md has the figures).
-static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    size_t bytes = 0;
-    if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
-        limits->profile.prefers_bindings)
-        return;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
-        if (launch->key.walk[i] != SPYI_WALK_LINEAR) return;
-        bytes += launch->leaves[i].memory_size;
-    }
-    launch->key.unroll = bytes <= 16 ? 4 : bytes <= 64 ? 2 : 1;
+static uint32_t spyi_lanes(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    (void)b;
+    (void)launch;
+    (void)limits;
+    return SPYI_LANES;
 }
 
+// Lets a thread of a large flat call that cannot be wide take several elements, so that more loads are under
+// way: four, or two if elements are large (docs/measurements.md has the figures).
+static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                                const spyi_way *way, spyi_way_taken *taken) {
+    size_t bytes = 0;
+    (void)way;
+    if (launch->rank == 0 || launch->count < SPYI_UNROLL_FROM || limits->profile.prefers_bindings)
+        return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
+        if (launch->key.walk[i] != SPYI_WALK_LINEAR) return false;
+        bytes += launch->leaves[i].memory_size;
+    }
+    taken->unroll = bytes <= 16 ? 4 : bytes <= 64 ? 2 : 1;
+    return true;
+}
+
+// Several elements a group apart have as many accesses as one element a thread, of which four are under way.
+static const spyi_way spyi_ways[] = {
+    // condition, elements, across rows, cost
+    { spyi_wide_allows, spyi_widest, false, 1 }, // vectors that fill 16 bytes with small scalars
+    { spyi_wide_allows, spyi_lanes, false, 4 },  // vectors
+    { spyi_wide_allows, spyi_lanes, true, 5 },   // vectors that may lie in two rows
+    { spyi_several_allows, NULL, false, 15 },    // several elements, a group apart
+    { NULL, NULL, false, 16 },                   // one element
+};
+
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
-    spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits), false);
-    spyi_try_wide(b, launch, limits, SPYI_LANES, false);
-    spyi_try_wide(b, launch, limits, SPYI_LANES, true);
-    spyi_try_unroll(b, launch, limits);
+    const uint32_t count = sizeof spyi_ways / sizeof *spyi_ways;
+    const spyi_way *best = &spyi_ways[count - 1]; // one element
+    spyi_way_taken taken, best_taken;
+    best_taken.width = best_taken.unroll = 1;
+    for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
+        if (way->cost >= best->cost) continue;
+        taken.width = taken.unroll = 1;
+        memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
+        if (!way->allows(b, launch, limits, way, &taken)) continue;
+        best = way;
+        best_taken = taken;
+    }
+    launch->key.unroll = (uint8_t)best_taken.unroll;
+    if (best_taken.width == 1) return;
+    memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
+    launch->key.width = (uint8_t)best_taken.width;
+    launch->key.crosses = best->crosses;
+    // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_launch_leaf *at = &launch->leaves[i];
+        if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= best_taken.width;
+        at->reach = at->offset +
+                    spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
+    }
 }
 
 // >>call/access.c -------------------------------------------------------------------------------------------
@@ -54157,6 +54285,7 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 // Notes the tensor's place, and its shape and strides, which a call that repeats the launch must have, too.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->bound = false;
+    at->like = 0;
     at->storage = tensor->storage;
     at->serial = tensor->serial;
     at->begin = tensor->begin_bytes;
@@ -55218,6 +55347,9 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
     a->at = &plan->launch->leaves[leaf];
+    a->at->like = 0;
+    a->what = gradient ? 0 : spyi_again_what(v->arg);
+    a->is_result = strcmp(a->name, "_result") == 0;
     a->of = (uint8_t)owner;
     a->which = which;
     if (!gradient && v->tensor && spyi_looks_at_gradients(plan->function, values))
@@ -55285,7 +55417,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
-    size += items * (sizeof(spyi_use) + sizeof(uint64_t)) + 16;
+    size += items * sizeof(spyi_use) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
     if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
@@ -55299,8 +55431,6 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     at += packs * sizeof *again->sums;
     again->direct_uses = (spyi_use *)(void *)at;
     at += items * sizeof *again->direct_uses;
-    again->direct_serials = (uint64_t *)(void *)at;
-    at += items * sizeof *again->direct_serials;
     again->count = again->item_count = values->count;
     again->step_count = step_count;
     again->variant = steps[0].variant;
@@ -55342,7 +55472,16 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
             again->direct_uses = NULL;
     }
-    if (step_count != 1 || again->item_count != again->count || again->count > 64) again->direct_uses = NULL;
+    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
+    const spyi_use *use = again->writes_from = again->writes_to = again->direct_uses;
+    for (uint32_t i = 0; i < again->count && use; i++) {
+        if (again->items[i].op != SPYI_AGAIN_TENSOR) continue;
+        if (again->items[i].how & SPYI_USE_WRITES) {
+            if (again->writes_to == again->direct_uses) again->writes_from = use;
+            again->writes_to = use + 1;
+        }
+        use++;
+    }
     return again;
 }
 
@@ -55539,14 +55678,17 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
 
 // >>repeating
 
-static bool spyi_again_named(const spy_arg *arg, const char *name) {
-    const char *given = arg->name ? arg->name : "";
+static inline bool spyi_again_same_name(const char *given, const char *name) {
     size_t i = 0;
     for (char c = given[0]; c == name[i]; c = given[i]) {
         if (c == 0) return true;
         i++;
     }
     return false;
+}
+
+static bool spyi_again_named(const spy_arg *arg, const char *name) {
+    return spyi_again_same_name(arg->name ? arg->name : "", name);
 }
 
 // Compares an argument's mapping and type with those of the item.
@@ -55727,58 +55869,106 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
-// Returns whether use `i` shares no memory with another use where one of the two writes.
-static inline bool spyi_again_use_apart(const spyi_use *uses, uint32_t count, uint32_t i) {
-    for (uint32_t j = 0; j < count; j++)
-        if (uses[j].resource == uses[i].resource && j != i &&
-            ((uses[i].how | uses[j].how) & SPYI_USE_WRITES) && uses[j].begin < uses[i].end &&
-            uses[i].begin < uses[j].end)
+// Returns whether `use` shares no memory with another of the uses, up to `end`, where one of the two writes.
+static inline bool spyi_again_use_apart(const spyi_use *use, const spyi_use *other, const spyi_use *end) {
+    for (; other < end; other++)
+        if (other->resource == use->resource && other != use && ((use->how | other->how) & SPYI_USE_WRITES) &&
+            other->begin < use->end && use->begin < other->end)
             return false;
     return true;
 }
 
+// Returns whether an argument's name is that of the item. Most declared calls give no name but "_result".
+static inline bool spyi_direct_named(const spyi_again_item *a, const char *name) {
+    if (!name) return a->name[0] == 0;
+    if (!a->is_result) return spyi_again_same_name(name, a->name);
+    return name[0] == '_' && name[1] == 'r' && name[2] == 'e' && name[3] == 's' && name[4] == 'u' &&
+           name[5] == 'l' && name[6] == 't' && name[7] == 0;
+}
+
+// Puts a tensor that is not that of the last call into the launch, the block and *use. Returns false if the
+// tensor does not repeat the launch. A tensor that the leaf, or one with the same number, has met before is
+// known by that number; others are compared.
+static inline bool spyi_direct_tensor(spy_device *device, const spyi_launch *launch, spyi_again_item *a,
+                                      spy_tensor *t, spyi_use *use) {
+    spyi_launch_leaf *at = a->at;
+    if (t->serial != at->serial) {
+        if (!SPYI_LIKELY(at->like && t->like == at->like)) {
+            if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
+            if (!at->like) at->like = ++device->last_like;
+            t->like = at->like;
+        }
+        spyi_launch_leaf_take(at, t);
+        spyi_again_address(at, a);
+    }
+    a->serial = t->serial;
+    spyi_again_use(at, a, use);
+    return true;
+}
+
+static inline spy_status spyi_direct_dispatch(spyi_plan *plan, spyi_again *again, const spyi_use *end,
+                                              const spyi_use *from, const spyi_use *to, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = plan->launch;
+    bool barrier = spyi_take_noted_uses(device, again->direct_uses, (uint32_t)(end - again->direct_uses),
+                                        from, to, &again->direct_noted);
+    plan->last_submit = device->last_submit;
+    spyi_dispatch dispatch;
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.work.before.barrier = barrier;
+    dispatch.kernel = launch->repeatable->kernel;
+    dispatch.block = launch->block;
+    dispatch.bindings = NULL;
+    dispatch.uniforms = NULL;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = 0;
+    spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    if (barrier) spyi_barrier_done(device, true, status);
+    return status;
+}
+
 // Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
-// numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
-// call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+// numbers. Only what differs from the last such call is looked at and noted. Returns false when the call must
+// go another way; launch and blocks then agree with each other, as after spyi_again_matches().
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
     spyi_plan *plan = function->recent[0];
     spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
-    const spyi_again *again = launch ? launch->again : NULL;
+    spyi_again *again = launch ? launch->again : NULL;
     if (!again || plan->launch != launch || again->variant != launch->repeatable ||
         args.count != again->arg_count || !again->direct_uses || !args.items)
         return false;
     spy_device *device = function->object.device;
     spyi_use *use = again->direct_uses;
-    const spyi_again_item *a = again->items, *end = a + again->count;
+    spyi_again_item *a = again->items, *end = a + again->count;
     const spy_arg *arg = args.items;
-    uint64_t *serial = again->direct_serials,
-             moved = 0; // bits of the uses that are not those of the last call
-    bool good = true;
-    for (; a < end && good; a++, arg++, serial++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count || (arg->name ? !spyi_again_named(arg, a->name) : a->name[0] != 0)) {
-            good = false;
-        } else if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
-            const spy_tensor *t = arg->value.tensor;
-            good = spyi_again_is_tensor(device, a, t);
-            if (good && (*serial != t->serial || a->at->serial != t->serial)) {
-                good = spyi_again_tensor(launch, a, t, use);
-                *serial = t->serial;
-                moved |= (uint64_t)1 << (use - again->direct_uses);
+    const spyi_use *from = use, *to = use; // uses that contain all that are not those of the last call
+    for (; a < end; a++, arg++) {
+        if (spyi_again_what(arg) != a->what || arg->type || arg->_map_count ||
+            !spyi_direct_named(a, arg->name))
+            break;
+        if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
+            spy_tensor *t = arg->value.tensor;
+            if (!spyi_again_is_tensor(device, a, t)) break;
+            if (a->serial != t->serial || a->at->serial != t->serial) {
+                if (!spyi_direct_tensor(device, launch, a, t, use)) break;
+                if (to == again->direct_uses) from = use;
+                to = use + 1;
             }
             use++;
-        } else {
-            good = spyi_again_other(plan, a, arg);
+        } else if (!spyi_again_other(plan, a, arg)) {
+            break;
         }
     }
-    uint32_t use_count = (uint32_t)(use - again->direct_uses);
-    for (uint32_t i = 0; moved && good; i++, moved >>= 1)
-        good = !(moved & 1) || spyi_again_use_apart(again->direct_uses, use_count, i);
+    bool good = a == end;
+    for (const spyi_use *moved = from; moved < to && good; moved++)
+        good = spyi_again_use_apart(moved, again->direct_uses, use);
     if (!good) { // no use is known any more
-        memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
+        for (a = again->items; a < end; a++) a->serial = 0;
         return false;
     }
-    *status = spyi_again_dispatch(plan, again->direct_uses, use_count, error);
+    if (from == to || again->writes_from < from) from = again->writes_from;
+    if (again->writes_to > to) to = again->writes_to;
+    *status = spyi_direct_dispatch(plan, again, use, from, to, error);
     if (*status == SPY_OK) device->stats.calls++;
     spyi_lru_touch(device->cache, plan);
     device->stats.plan_hits++;
@@ -56544,6 +56734,13 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
     return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
 }
 
+SPYI_FN const spyi_fused_table *spyi_leave_for_reduction(spy_function *function) {
+    const spyi_fused_table *table = function->object.device->fused_table;
+    spyi_atomic_add(&function->module->object.references, 1);
+    spyi_leave(function);
+    return table;
+}
+
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
@@ -56551,9 +56748,8 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     spy_device *device = function->object.device;
     if (!SPYI_LIKELY(!function->reduces)) {
         spyi_object *module = &function->module->object;
-        spyi_atomic_add(&module->references, 1); // another thread may release it while the device is left
-        spyi_leave(device);
-        status = device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+        const spyi_fused_table *table = spyi_leave_for_reduction(function);
+        status = table->call(function, args, options, public_name, timed, gpu_time_ns);
         spyi_object_release(module);
         return status;
     }
@@ -56704,9 +56900,14 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
 size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
                         size_t capacity) {
     if (text && capacity) text[0] = 0;
-    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
-        return function->object.device->fused_table->explain(function, args, options, text, capacity);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
+    if (function->reduces) {
+        spyi_object *module = &function->module->object;
+        const spyi_fused_table *table = spyi_leave_for_reduction(function);
+        size_t length = table->explain(function, args, options, text, capacity);
+        spyi_object_release(module);
+        return length;
+    }
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };
@@ -57006,9 +57207,14 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
 
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
-    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
-        return function->object.device->fused_table->resolve(function, args, options);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    if (function->reduces) {
+        spyi_object *module = &function->module->object;
+        const spyi_fused_table *table = spyi_leave_for_reduction(function);
+        spy_resolution *resolution = table->resolve(function, args, options);
+        spyi_object_release(module);
+        return resolution;
+    }
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -63416,6 +63622,7 @@ typedef struct spyi_reducing {
     bool timed;
     uint64_t *gpu_time_ns;
     bool explains; // the call is described, not made
+    bool tries;    // the call is checked and compiled, not made
     char *text;
     size_t capacity, size; // bytes of `text`, and of the description
 } spyi_reducing;
@@ -63488,6 +63695,50 @@ static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
         r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
 }
 
+// >>trying a call
+// A list that keeps nothing of what is recorded into it. A call that goes there without an error has been checked
+// and compiled, and has changed nothing.
+
+static spy_status spyi_nowhere_open(const spyi_sink *sink, spyi_text *error) {
+    (void)sink;
+    (void)error;
+    return SPY_OK;
+}
+
+static spy_status spyi_nowhere_begin(spyi_sink *sink, spyi_text *error) {
+    return spyi_nowhere_open(sink, error);
+}
+
+static spy_status spyi_nowhere_append(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                      const spyi_work *work, const spyi_use *uses, uint32_t use_count,
+                                      bool untracked, spyi_text *error) {
+    (void)plan;
+    (void)variant;
+    (void)work;
+    (void)uses;
+    (void)use_count;
+    (void)untracked;
+    return spyi_nowhere_open(sink, error);
+}
+
+static void spyi_nowhere_end(spyi_sink *sink, spyi_plan *plan) {
+    (void)sink;
+    (void)plan;
+}
+
+static void spyi_nowhere_drop(spyi_sink *sink) {
+    (void)sink;
+}
+
+static void spyi_reducing_nowhere(const spyi_reducing *r, spyi_sink *sink) {
+    static const spyi_sink_table table = { spyi_nowhere_open, spyi_nowhere_begin, spyi_nowhere_append,
+                                           spyi_nowhere_end,  spyi_nowhere_drop,  NULL };
+    memset(sink, 0, sizeof *sink);
+    sink->object.kind = (uint32_t)SPYI_KIND_LIST;
+    sink->object.device = r->function->object.device;
+    sink->table = &table;
+}
+
 static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
     spy_call_options options;
     float ignored = 0;
@@ -63505,6 +63756,12 @@ static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, si
     r->items[count++] = spy_arg_diff_pair("_result", both);
     args.items = r->items;
     args.count = count;
+    if (r->tries) {
+        spyi_sink nowhere;
+        spyi_reducing_nowhere(r, &nowhere);
+        options.append_to = (spy_command_list *)(void *)&nowhere;
+        return spyi_call(function, args, &options, r->public_name, false, NULL);
+    }
     if (!r->explains) return spyi_call(function, args, &options, r->public_name, r->timed, r->gpu_time_ns);
     r->size = spy_explain_call(function, args, &options, r->text, r->capacity);
     return SPY_OK;
@@ -63600,7 +63857,13 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     both.count = 2;
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
-    if (!r->explains) status = spyi_reducing_clear(r, to);
+    if (r->result->kind == SPY_ARG_KIND_TENSOR && !r->explains &&
+        r->elements > 0) { // a call that fails leaves the caller's tensor as it is
+        r->tries = true;
+        status = spyi_reducing_run(r, r->fused->total, count);
+        r->tries = false;
+    }
+    if (status == SPY_OK && !r->explains) status = spyi_reducing_clear(r, to);
     if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
     spy_release_tensor(spread);
     return status;

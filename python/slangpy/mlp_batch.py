@@ -218,16 +218,16 @@ class BatchNetwork:
             f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, y=y, rows=rows, command_encoder=command_encoder)
         return y
 
-    def _sums(self, x: Any, targets: Any, dx: Any, up: float, dx_scale: float, command_encoder: Any) -> int:
-        """Leaves rows of partial sums in self._part; gives their number."""
-        rows = self._rows("BatchNetwork.step", x)
+    def _sums(self, what: str, x: Any, targets: Any, dx: Any, up: float, dx_scale: float, command_encoder: Any) -> int:
+        """Leaves rows of partial sums in self._part; gives their number. Errors name the method `what`."""
+        rows = self._rows(what, x)
         if True not in self.engines:
-            raise ValueError("BatchNetwork.step: expected a network that an engine trains, got one that none does: %s" % "; ".join(self.reasons[True]))
-        self._check("BatchNetwork.step", "targets", targets, (rows, self.outputs))
+            raise ValueError("%s: expected a network that an engine trains, got one that none does: %s" % (what, "; ".join(self.reasons[True])))
+        self._check(what, "targets", targets, (rows, self.outputs))
         if dx is not None:
-            self._check("BatchNetwork.gradient", "dx", dx, (dx.shape[0], self.inputs))
+            self._check(what, "dx", dx, (dx.shape[0], self.inputs))
             if dx.shape[0] < rows:
-                raise ValueError("BatchNetwork.gradient: argument 'dx': expected at least %d rows, got %d" % (rows, dx.shape[0]))
+                raise ValueError("%s: argument 'dx': expected at least %d rows, got %d" % (what, rows, dx.shape[0]))
         engine = self.engines[True]
         warps = _SHAPES[engine, self.width][1]
         if self._part is None:
@@ -265,7 +265,7 @@ class BatchNetwork:
         if (dx is not None) != self.input_gradient:
             raise ValueError("BatchNetwork.gradient: argument 'dx': expected %s" % ("a tensor" if self.input_gradient else "none without input_gradient=True"))
         scale, loss_scale = self._scales(x)
-        self._update(self._sums(x, targets, dx, up, scale / up, command_encoder), scale / up, loss_scale, 0, command_encoder=command_encoder)
+        self._update(self._sums("BatchNetwork.gradient", x, targets, dx, up, scale / up, command_encoder), scale / up, loss_scale, 0, command_encoder=command_encoder)
 
     def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
              optimizer: str = "adam", *, command_encoder: Any = None) -> None:
@@ -273,7 +273,7 @@ class BatchNetwork:
         if optimizer not in ("adam", "sgd"):
             raise ValueError("BatchNetwork.step: argument 'optimizer': expected 'adam' or 'sgd', got %r" % (optimizer,))
         scale, loss_scale = self._scales(x)
-        groups = self._sums(x, targets, self._dx_scratch(x), up, scale / up, command_encoder)
+        groups = self._sums("BatchNetwork.step", x, targets, self._dx_scratch(x), up, scale / up, command_encoder)
         self._update(groups, scale / up, loss_scale, 1 if optimizer == "adam" else 2, rate, betas, epsilon, command_encoder)
 
     def _dx_scratch(self, x: Any) -> Any:

@@ -456,6 +456,22 @@ REDUCTIONS = {"sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max}
 WEIGHTS = np.array([0.25, 0.5, 0.25])
 
 
+def test_a_failed_reduction_leaves_its_result(device, m, x):
+    """The result is cleared when nothing can fail any more: not before types, options and the compiler have been asked."""
+    f = spy.fuse(lambda c: spy.sum(m.luminance(c), 1), name="reduced")
+    sevens = np.full(X.shape[0], 7)
+    ints = spy.Tensor.from_numpy(device, sevens.astype(np.int32))
+    with pytest.raises(spy.Error, match="reduced"):
+        f(x, _result=ints)
+    assert (ints.to_numpy() == 7).all()
+    out = spy.Tensor.from_numpy(device, sevens.astype(np.float32))
+    with pytest.raises(spy.Error, match="broken_prelude"):
+        f.prelude("#error broken_prelude\n")(x, _result=out)
+    assert (out.to_numpy() == 7).all()
+    f(x, _result=out)
+    assert np.allclose(out.to_numpy(), (X @ WEIGHTS).sum(1), rtol=1e-5)
+
+
 @pytest.mark.parametrize("dims", [None, 0, (1,), (0, 1), -1])
 @pytest.mark.parametrize("kind", REDUCTIONS)
 def test_reductions(device, m, x, kind, dims):

@@ -104,7 +104,9 @@ for words, args, more in (("its width is 48; the matrix units take 32, 64 and 12
 net = BatchNetwork(d, 32, 3, dtype="float")
 x, t = spy.Tensor.zeros(d, (10, 32), "float"), spy.Tensor.zeros(d, (10, 3), "float")
 raises(ValueError, "argument 'x': expected shape (rows, 32), got (10, 3)", net.forward, t)
-raises(ValueError, "argument 'targets': expected shape (10, 3), got (10, 32)", net.step, x, x)
+raises(ValueError, "BatchNetwork.step: argument 'targets': expected shape (10, 3), got (10, 32)", net.step, x, x)
+raises(ValueError, "BatchNetwork.gradient: argument 'targets': expected shape (10, 3), got (10, 32)", net.gradient, x, x)
+raises(ValueError, "BatchNetwork.gradient: argument 'x': expected shape (rows, 32), got (10, 3)", net.gradient, t, t)
 raises(ValueError, "argument 'dx': expected none without input_gradient=True", net.gradient, x, t, x)
 raises(ValueError, "argument 'optimizer': expected 'adam' or 'sgd', got 'lion'", net.step, x, t, optimizer="lion")
 raises(spy.Error, "'x': expected float*", net.forward, spy.Tensor.zeros(d, (10, 32), "half"))
@@ -124,6 +126,7 @@ for words, more in (("expected an activation of NoActivation, ReLU, LeakyReLU, S
 deep = BatchNetwork(d, 32, 3, 128, 4)
 raises(ValueError, "one that none does: wgmma: its depth is 4; wgmma trains 2 or 3 hidden layers of width 128; mma: mma has no training kernel of width 128",
        deep.step, spy.Tensor.zeros(d, (10, 32), "half"), spy.Tensor.zeros(d, (10, 3), "half"))
+raises(ValueError, "BatchNetwork.gradient: expected a network that an engine trains", deep.gradient, spy.Tensor.zeros(d, (10, 32), "half"), spy.Tensor.zeros(d, (10, 3), "half"))
 state.capability = 75
 raises(ValueError, "mma.sync of halves needs compute capability 8.0, the device has 7.5", BatchNetwork, spy.create_device(spy.DeviceType.cuda), 32, 3)
 """)

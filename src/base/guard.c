@@ -205,25 +205,31 @@ static bool spyi_is_outside(const spyi_context *ctx) {
     return o != NULL;
 }
 
+// Enters when the turn was not free at once (`taken` is false), or when something is to be done before the call:
+// releases that wait, or a look whether a callback makes the call. Not inlined: spyi_enter() would save registers
+// for it.
+static SPYI_NOINLINE spy_status spyi_enter_slowly(const spyi_object *o, spyi_kind kind, bool taken,
+                                                  const char *function) {
+    spyi_context *ctx = SPYI_CONTEXT(o->device);
+    spy_status status = taken ? SPY_OK : spyi_enter_later(ctx, function);
+    if (status != SPY_OK) return status;
+    if (spyi_is_outside(ctx)) {
+        spyi_turns_leave(&ctx->turns);
+        return spyi_refuse_callback(ctx, function);
+    }
+    if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
+    spyi_turns_leave(&ctx->turns);
+    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                     spyi_kind_name((uint32_t)kind));
+}
+
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
-    if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
-        spyi_context *ctx = SPYI_CONTEXT(o->device);
-        spy_status status =
-            SPYI_LIKELY(spyi_turns_try(&ctx->turns)) ? SPY_OK : spyi_enter_later(ctx, function);
-        if (SPYI_LIKELY(status == SPY_OK && spyi_atomic_load(&ctx->release_count) == 0 && !ctx->outside))
-            return SPY_OK;
-        if (status != SPY_OK) return status;
-        if (spyi_is_outside(ctx)) {
-            spyi_turns_leave(&ctx->turns);
-            return spyi_refuse_callback(ctx, function);
-        }
-        if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
-        spyi_turns_leave(&ctx->turns);
-        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
-                         spyi_kind_name((uint32_t)kind));
-    }
-    return spyi_refuse_object(object, kind, function);
+    if (!SPYI_LIKELY(o && o->kind == (uint32_t)kind)) return spyi_refuse_object(object, kind, function);
+    spyi_context *ctx = SPYI_CONTEXT(o->device);
+    bool taken = spyi_turns_try(&ctx->turns);
+    if (SPYI_LIKELY(taken && spyi_atomic_load(&ctx->release_count) == 0 && !ctx->outside)) return SPY_OK;
+    return spyi_enter_slowly(o, kind, taken, function);
 }
 
 SPYI_FN void spyi_leave(const void *object) {

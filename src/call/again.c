@@ -5,14 +5,17 @@
 
 // >>repeating
 
-static bool spyi_again_named(const spy_arg *arg, const char *name) {
-    const char *given = arg->name ? arg->name : "";
+static inline bool spyi_again_same_name(const char *given, const char *name) {
     size_t i = 0;
     for (char c = given[0]; c == name[i]; c = given[i]) {
         if (c == 0) return true;
         i++;
     }
     return false;
+}
+
+static bool spyi_again_named(const spy_arg *arg, const char *name) {
+    return spyi_again_same_name(arg->name ? arg->name : "", name);
 }
 
 // Compares an argument's mapping and type with those of the item.
@@ -193,58 +196,106 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
-// Returns whether use `i` shares no memory with another use where one of the two writes.
-static inline bool spyi_again_use_apart(const spyi_use *uses, uint32_t count, uint32_t i) {
-    for (uint32_t j = 0; j < count; j++)
-        if (uses[j].resource == uses[i].resource && j != i &&
-            ((uses[i].how | uses[j].how) & SPYI_USE_WRITES) && uses[j].begin < uses[i].end &&
-            uses[i].begin < uses[j].end)
+// Returns whether `use` shares no memory with another of the uses, up to `end`, where one of the two writes.
+static inline bool spyi_again_use_apart(const spyi_use *use, const spyi_use *other, const spyi_use *end) {
+    for (; other < end; other++)
+        if (other->resource == use->resource && other != use && ((use->how | other->how) & SPYI_USE_WRITES) &&
+            other->begin < use->end && use->begin < other->end)
             return false;
     return true;
 }
 
+// Returns whether an argument's name is that of the item. Most declared calls give no name but "_result".
+static inline bool spyi_direct_named(const spyi_again_item *a, const char *name) {
+    if (!name) return a->name[0] == 0;
+    if (!a->is_result) return spyi_again_same_name(name, a->name);
+    return name[0] == '_' && name[1] == 'r' && name[2] == 'e' && name[3] == 's' && name[4] == 'u' &&
+           name[5] == 'l' && name[6] == 't' && name[7] == 0;
+}
+
+// Puts a tensor that is not that of the last call into the launch, the block and *use. Returns false if the
+// tensor does not repeat the launch. A tensor that the leaf, or one with the same number, has met before is
+// known by that number; others are compared.
+static inline bool spyi_direct_tensor(spy_device *device, const spyi_launch *launch, spyi_again_item *a,
+                                      spy_tensor *t, spyi_use *use) {
+    spyi_launch_leaf *at = a->at;
+    if (t->serial != at->serial) {
+        if (!SPYI_LIKELY(at->like && t->like == at->like)) {
+            if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
+            if (!at->like) at->like = ++device->last_like;
+            t->like = at->like;
+        }
+        spyi_launch_leaf_take(at, t);
+        spyi_again_address(at, a);
+    }
+    a->serial = t->serial;
+    spyi_again_use(at, a, use);
+    return true;
+}
+
+static inline spy_status spyi_direct_dispatch(spyi_plan *plan, spyi_again *again, const spyi_use *end,
+                                              const spyi_use *from, const spyi_use *to, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = plan->launch;
+    bool barrier = spyi_take_noted_uses(device, again->direct_uses, (uint32_t)(end - again->direct_uses),
+                                        from, to, &again->direct_noted);
+    plan->last_submit = device->last_submit;
+    spyi_dispatch dispatch;
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.work.before.barrier = barrier;
+    dispatch.kernel = launch->repeatable->kernel;
+    dispatch.block = launch->block;
+    dispatch.bindings = NULL;
+    dispatch.uniforms = NULL;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = 0;
+    spy_status status = spyi_record(device->backend, device->gpu, &dispatch.work, error);
+    if (barrier) spyi_barrier_done(device, true, status);
+    return status;
+}
+
 // Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
-// numbers. Uses are made anew only of tensors that are not those of the last such call. Returns false when the
-// call must go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+// numbers. Only what differs from the last such call is looked at and noted. Returns false when the call must
+// go another way; launch and blocks then agree with each other, as after spyi_again_matches().
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
     spyi_plan *plan = function->recent[0];
     spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
-    const spyi_again *again = launch ? launch->again : NULL;
+    spyi_again *again = launch ? launch->again : NULL;
     if (!again || plan->launch != launch || again->variant != launch->repeatable ||
         args.count != again->arg_count || !again->direct_uses || !args.items)
         return false;
     spy_device *device = function->object.device;
     spyi_use *use = again->direct_uses;
-    const spyi_again_item *a = again->items, *end = a + again->count;
+    spyi_again_item *a = again->items, *end = a + again->count;
     const spy_arg *arg = args.items;
-    uint64_t *serial = again->direct_serials,
-             moved = 0; // bits of the uses that are not those of the last call
-    bool good = true;
-    for (; a < end && good; a++, arg++, serial++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count || (arg->name ? !spyi_again_named(arg, a->name) : a->name[0] != 0)) {
-            good = false;
-        } else if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
-            const spy_tensor *t = arg->value.tensor;
-            good = spyi_again_is_tensor(device, a, t);
-            if (good && (*serial != t->serial || a->at->serial != t->serial)) {
-                good = spyi_again_tensor(launch, a, t, use);
-                *serial = t->serial;
-                moved |= (uint64_t)1 << (use - again->direct_uses);
+    const spyi_use *from = use, *to = use; // uses that contain all that are not those of the last call
+    for (; a < end; a++, arg++) {
+        if (spyi_again_what(arg) != a->what || arg->type || arg->_map_count ||
+            !spyi_direct_named(a, arg->name))
+            break;
+        if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
+            spy_tensor *t = arg->value.tensor;
+            if (!spyi_again_is_tensor(device, a, t)) break;
+            if (a->serial != t->serial || a->at->serial != t->serial) {
+                if (!spyi_direct_tensor(device, launch, a, t, use)) break;
+                if (to == again->direct_uses) from = use;
+                to = use + 1;
             }
             use++;
-        } else {
-            good = spyi_again_other(plan, a, arg);
+        } else if (!spyi_again_other(plan, a, arg)) {
+            break;
         }
     }
-    uint32_t use_count = (uint32_t)(use - again->direct_uses);
-    for (uint32_t i = 0; moved && good; i++, moved >>= 1)
-        good = !(moved & 1) || spyi_again_use_apart(again->direct_uses, use_count, i);
+    bool good = a == end;
+    for (const spyi_use *moved = from; moved < to && good; moved++)
+        good = spyi_again_use_apart(moved, again->direct_uses, use);
     if (!good) { // no use is known any more
-        memset(again->direct_serials, 0, again->count * sizeof *again->direct_serials);
+        for (a = again->items; a < end; a++) a->serial = 0;
         return false;
     }
-    *status = spyi_again_dispatch(plan, again->direct_uses, use_count, error);
+    if (from == to || again->writes_from < from) from = again->writes_from;
+    if (again->writes_to > to) to = again->writes_to;
+    *status = spyi_direct_dispatch(plan, again, use, from, to, error);
     if (*status == SPY_OK) device->stats.calls++;
     spyi_lru_touch(device->cache, plan);
     device->stats.plan_hits++;

@@ -23,6 +23,10 @@ typedef struct spyi_again_item {
     uint8_t map_count;
     bool explicit_way;
     uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
+    // For spyi_call_direct():
+    uint64_t what;   // spy_arg.kind and .direction, which are neighbours
+    uint64_t serial; // of the tensor that the argument's use in direct_uses is of; 0: none
+    bool is_result;  // the name is "_result"
 } spyi_again_item;
 
 // One of several dispatches that one call makes.
@@ -53,17 +57,29 @@ typedef struct spyi_again {
     spyi_again_step
         *steps; // step_count dispatches; NULL means one dispatch with the launch's block and groups
     spyi_again_sum *sums;
-    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and the serials of the
-    // tensors that they are of. NULL means that the launch cannot be repeated that way.
+    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and what the tracker
+    // knows of them. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
-    uint64_t *direct_serials;
+    spyi_noted_uses direct_noted;
+    const spyi_use *writes_from, *writes_to; // uses in direct_uses that contain all that write
     const spyi_again_item
         *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
-    uint32_t arg_count; // arguments
+    uint32_t arg_count; // number of the arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // calls of several steps made without a graph
 } spyi_again;
+
+typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&
+                                          sizeof(spy_arg_kind) == 4 && sizeof(spy_direction) == 4
+                                      ? 1
+                                      : -1];
+// Returns the kind and the direction of an argument as one number.
+static inline uint64_t spyi_again_what(const spy_arg *arg) {
+    uint64_t what;
+    memcpy(&what, &arg->kind, 8);
+    return what;
+}
 
 // again_learn.c
 // Learns from a call of one dispatch, which has just been made, how it is repeated.

@@ -96,6 +96,9 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
     a->at = &plan->launch->leaves[leaf];
+    a->at->like = 0;
+    a->what = gradient ? 0 : spyi_again_what(v->arg);
+    a->is_result = strcmp(a->name, "_result") == 0;
     a->of = (uint8_t)owner;
     a->which = which;
     if (!gradient && v->tensor && spyi_looks_at_gradients(plan->function, values))
@@ -163,7 +166,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
-    size += items * (sizeof(spyi_use) + sizeof(uint64_t)) + 16;
+    size += items * sizeof(spyi_use) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
     if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
@@ -177,8 +180,6 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     at += packs * sizeof *again->sums;
     again->direct_uses = (spyi_use *)(void *)at;
     at += items * sizeof *again->direct_uses;
-    again->direct_serials = (uint64_t *)(void *)at;
-    at += items * sizeof *again->direct_serials;
     again->count = again->item_count = values->count;
     again->step_count = step_count;
     again->variant = steps[0].variant;
@@ -220,7 +221,16 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
             again->direct_uses = NULL;
     }
-    if (step_count != 1 || again->item_count != again->count || again->count > 64) again->direct_uses = NULL;
+    if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
+    const spyi_use *use = again->writes_from = again->writes_to = again->direct_uses;
+    for (uint32_t i = 0; i < again->count && use; i++) {
+        if (again->items[i].op != SPYI_AGAIN_TENSOR) continue;
+        if (again->items[i].how & SPYI_USE_WRITES) {
+            if (again->writes_to == again->direct_uses) again->writes_from = use;
+            again->writes_to = use + 1;
+        }
+        use++;
+    }
     return again;
 }
 

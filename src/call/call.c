@@ -79,6 +79,13 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
     return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
 }
 
+SPYI_FN const spyi_fused_table *spyi_leave_for_reduction(spy_function *function) {
+    const spyi_fused_table *table = function->object.device->fused_table;
+    spyi_atomic_add(&function->module->object.references, 1);
+    spyi_leave(function);
+    return table;
+}
+
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
@@ -86,9 +93,8 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     spy_device *device = function->object.device;
     if (!SPYI_LIKELY(!function->reduces)) {
         spyi_object *module = &function->module->object;
-        spyi_atomic_add(&module->references, 1); // another thread may release it while the device is left
-        spyi_leave(device);
-        status = device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+        const spyi_fused_table *table = spyi_leave_for_reduction(function);
+        status = table->call(function, args, options, public_name, timed, gpu_time_ns);
         spyi_object_release(module);
         return status;
     }

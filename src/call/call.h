@@ -63,6 +63,11 @@ typedef struct spyi_fused_table {
     spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
 } spyi_fused_table;
 
+// call.c: what a public function that has entered the device does for a function that ends in a reduction. Retains
+// the function's module, since another thread may release it, leaves the device, and returns the table to go on
+// with. The caller releases the module.
+SPYI_FN const spyi_fused_table *spyi_leave_for_reduction(spy_function *function);
+
 // sums.c
 // Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
 // their number. The caller has entered the device.

@@ -89,9 +89,14 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
 size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
                         size_t capacity) {
     if (text && capacity) text[0] = 0;
-    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
-        return function->object.device->fused_table->explain(function, args, options, text, capacity);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
+    if (function->reduces) {
+        spyi_object *module = &function->module->object;
+        const spyi_fused_table *table = spyi_leave_for_reduction(function);
+        size_t length = table->explain(function, args, options, text, capacity);
+        spyi_object_release(module);
+        return length;
+    }
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
     spyi_text out = { NULL, 0, 0 };

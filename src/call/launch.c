@@ -86,6 +86,7 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 // Notes the tensor's place, and its shape and strides, which a call that repeats the launch must have, too.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->bound = false;
+    at->like = 0;
     at->storage = tensor->storage;
     at->serial = tensor->serial;
     at->begin = tensor->begin_bytes;

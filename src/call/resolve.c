@@ -106,9 +106,14 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
 
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
-    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
-        return function->object.device->fused_table->resolve(function, args, options);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    if (function->reduces) {
+        spyi_object *module = &function->module->object;
+        const spyi_fused_table *table = spyi_leave_for_reduction(function);
+        spy_resolution *resolution = table->resolve(function, args, options);
+        spyi_object_release(module);
+        return resolution;
+    }
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
     spyi_text error = { NULL, 0, 0 };

@@ -61,7 +61,7 @@ struct spy_device {
     struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
-#define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
+#define SPYI_MOST_SUMMED 64               // as many as leaves can be of one call
     spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
     spy_function *finish_sums;          // adds them to gradients; NULL if not loaded yet
@@ -69,6 +69,7 @@ struct spy_device {
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
     uint64_t last_tensor_serial;
+    uint64_t last_like;   // spyi_launch_leaf.like
     spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spyi_builds builds;

@@ -222,6 +222,29 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
     return before;
 }
 
+// A use that reads, and was noted in this epoch and this batch, needs neither a comparison nor another note: a
+// write to its bytes since then would have begun a new epoch.
+SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
+                                  const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
+    bool barrier = device->barrier_owed;
+    if (noted->epoch != device->epoch || noted->submit != device->base->open || device->base->recording) {
+        from = uses;
+        to = uses + count;
+    }
+    for (const spyi_use *use = from; use < to && !barrier; use++)
+        barrier = spyi_memory_conflicts(device, use);
+    if (barrier) {
+        device->epoch++;
+        from = uses;
+        to = uses + count;
+    }
+    uint64_t submit = spyi_take_submit(device, uses, count, false), epoch = device->epoch;
+    for (const spyi_use *use = from; use < to; use++) spyi_memory_note(use, epoch, submit);
+    noted->epoch = epoch;
+    noted->submit = submit;
+    return barrier;
+}
+
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
     if (!barrier) return;
     device->barrier_owed = status != SPY_OK;

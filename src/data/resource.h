@@ -78,6 +78,15 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 // `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
 // until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// What spyi_take_noted_uses() has noted of uses that are made again and again. Zero: nothing.
+typedef struct spyi_noted_uses {
+    uint64_t epoch, submit; // of the last work with them
+} spyi_noted_uses;
+// Like spyi_take_uses(), for the uses of work that is made again and again, on memory only. The uses from `from` up
+// to `to` contain each use that writes, and each that was not the same in the last call with this `noted`. Returns
+// whether a barrier must come before the work.
+SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
+                                  const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted);
 // To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
 // Like spyi_uses_done(), for work that uses listed buffers only.

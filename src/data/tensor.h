@@ -8,10 +8,12 @@
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
-    const spyi_type *type;    // type of one element
-    spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;    // offset of element 0 in the storage
+    uint64_t serial; // unique on the device; a tensor that points to other storage gets a new one
+    uint64_t
+        like; // spyi_launch_leaf.like of the last leaf that the tensor was found to repeat; 0 if none was
+    const spyi_type *type;           // of one element
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
+    uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
     int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;

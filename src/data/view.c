@@ -370,6 +370,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         tensor->serial = ++device->last_tensor_serial;
+        tensor->like = 0;
         spyi_tensor_measure(tensor);
         spyi_gradients_share(tensor, other);
     }

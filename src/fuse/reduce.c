@@ -25,6 +25,7 @@ typedef struct spyi_reducing {
     bool timed;
     uint64_t *gpu_time_ns;
     bool explains; // the call is described, not made
+    bool tries;    // the call is checked and compiled, not made
     char *text;
     size_t capacity, size; // bytes of `text`, and of the description
 } spyi_reducing;
@@ -97,6 +98,50 @@ static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
         r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
 }
 
+// >>trying a call
+// A list that keeps nothing of what is recorded into it. A call that goes there without an error has been checked
+// and compiled, and has changed nothing.
+
+static spy_status spyi_nowhere_open(const spyi_sink *sink, spyi_text *error) {
+    (void)sink;
+    (void)error;
+    return SPY_OK;
+}
+
+static spy_status spyi_nowhere_begin(spyi_sink *sink, spyi_text *error) {
+    return spyi_nowhere_open(sink, error);
+}
+
+static spy_status spyi_nowhere_append(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
+                                      const spyi_work *work, const spyi_use *uses, uint32_t use_count,
+                                      bool untracked, spyi_text *error) {
+    (void)plan;
+    (void)variant;
+    (void)work;
+    (void)uses;
+    (void)use_count;
+    (void)untracked;
+    return spyi_nowhere_open(sink, error);
+}
+
+static void spyi_nowhere_end(spyi_sink *sink, spyi_plan *plan) {
+    (void)sink;
+    (void)plan;
+}
+
+static void spyi_nowhere_drop(spyi_sink *sink) {
+    (void)sink;
+}
+
+static void spyi_reducing_nowhere(const spyi_reducing *r, spyi_sink *sink) {
+    static const spyi_sink_table table = { spyi_nowhere_open, spyi_nowhere_begin, spyi_nowhere_append,
+                                           spyi_nowhere_end,  spyi_nowhere_drop,  NULL };
+    memset(sink, 0, sizeof *sink);
+    sink->object.kind = (uint32_t)SPYI_KIND_LIST;
+    sink->object.device = r->function->object.device;
+    sink->table = &table;
+}
+
 static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
     spy_call_options options;
     float ignored = 0;
@@ -114,6 +159,12 @@ static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, si
     r->items[count++] = spy_arg_diff_pair("_result", both);
     args.items = r->items;
     args.count = count;
+    if (r->tries) {
+        spyi_sink nowhere;
+        spyi_reducing_nowhere(r, &nowhere);
+        options.append_to = (spy_command_list *)(void *)&nowhere;
+        return spyi_call(function, args, &options, r->public_name, false, NULL);
+    }
     if (!r->explains) return spyi_call(function, args, &options, r->public_name, r->timed, r->gpu_time_ns);
     r->size = spy_explain_call(function, args, &options, r->text, r->capacity);
     return SPY_OK;
@@ -209,7 +260,13 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     both.count = 2;
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
-    if (!r->explains) status = spyi_reducing_clear(r, to);
+    if (r->result->kind == SPY_ARG_KIND_TENSOR && !r->explains &&
+        r->elements > 0) { // a call that fails leaves the caller's tensor as it is
+        r->tries = true;
+        status = spyi_reducing_run(r, r->fused->total, count);
+        r->tries = false;
+    }
+    if (status == SPY_OK && !r->explains) status = spyi_reducing_clear(r, to);
     if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
     spy_release_tensor(spread);
     return status;

@@ -11,10 +11,13 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // serial number of the tensor that the members below describe
-    uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
-    uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
+    uint64_t serial;       // of the tensor that the members below describe
+    // Number of the type, shape, strides and alignment that spyi_launch_leaf_repeats() asks for, unique on the
+    // device; a tensor with the same number in its `like` repeats the leaf. 0 means that it has no number yet.
+    uint64_t like;
+    uint64_t offset;     // byte of element 0 in the storage
+    uint64_t begin, end; // the elements' bytes in the storage, from `begin` up to `end`
+    uint64_t reach;      // end of the bytes that are read: the last vector of a wide variant may pass `end`
     int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element

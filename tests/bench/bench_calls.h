@@ -4,7 +4,7 @@
 
 typedef struct calls {
     world *w;
-    spy_function *add, *add8, *advance;
+    spy_function *add, *add8, *advance, *declared; // `declared`: add with its types and mappings
     spy_tensor *in[8], *out[OUTPUTS];
     spy_tensor
         *slices[2][OUTPUTS]; // with in[0]'s numbers, of a long tensor: aligned alike, and at odd places
@@ -25,6 +25,10 @@ static void issue_same(calls *c, size_t count) {
 static void issue_rotating(calls *c, size_t count) {
     for (size_t i = 0; i < count; ++i)
         c->failures += spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
+}
+static void issue_declared(calls *c, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        c->failures += spy_call(c->declared, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
 }
 static void issue_prepared(calls *c, size_t count) {
     for (size_t i = 0; i < count; ++i)
@@ -411,6 +415,7 @@ static void measure_lists(calls *c) {
 static const call_work call_works[] = {
     { "issue", NULL, issue_same, raw_issue_same, 2, 1 },
     { "rotating_issue", "rotating", issue_rotating, raw_issue_rotating, 2, OUTPUTS },
+    { "declared_issue", NULL, issue_declared, raw_issue_rotating, 2, OUTPUTS },
     { "prepared_issue", "prepared", issue_prepared, raw_issue_rotating, 2, OUTPUTS },
     { "chain_issue", "chain", issue_chain, raw_issue_chain, 2, 1 },
     { "issue8", NULL, issue_eight, raw_issue_rotating, 8, OUTPUTS },
@@ -435,6 +440,7 @@ static void make_slices(calls *c, spy_tensor **slices, size_t step) {
 static void measure_all_calls(world *w) {
     calls c = { .w = w };
     c.add = spy_find_function(w->module, "add");
+    c.declared = spy_declare(c.add, SPY_ARGS(spy_vdim(spy_arg_any("a"), 1), spy_vcast(spy_arg_any("b"), "float")));
     c.add8 = spy_find_function(w->module, "add8");
     c.advance = spy_find_function(w->module, "advance");
     for (uint64_t t = 0; t < 8; ++t) c.in[t] = make_floats(w, SPY_SHAPE(FLOATS), FLOATS, 10 + t);

@@ -541,6 +541,11 @@ def run_slangpy(quick):
         for i in range(count):
             f(p, q, _result=outs[i & 15])
 
+    def declared():
+        f, p, q = module.add.declare(spy.vmapping(0), "float"), ins[0], ins[1]
+        for i in range(count):
+            f(p, q, _result=outs[i & 15])
+
     def eight():
         f, o = module.add8, outs[0]
         for _ in range(count):
@@ -558,6 +563,8 @@ def run_slangpy(quick):
 
     attempt(calls, "issue", None, same, outs[:1], hin[0] + hin[1])
     attempt(calls, "rotating_issue", "rotating", rotating, outs, hin[0] + hin[1])
+    if hasattr(spy, "vmapping"):
+        attempt(calls, "declared_issue", None, declared, outs, hin[0] + hin[1])
     attempt(calls, "chain_issue", "chain", chain, [ping], np.float32(count))
     attempt(calls, "issue8", None, eight, outs[:1], sum(h.astype(np.float64) for h in hin))
 

@@ -4,6 +4,7 @@
 #include "hold_slang.h"
 #include "malloc_count.h"
 #ifdef SPY_TEST_SPLIT
+#include "api/fuse.h"
 #include "api/gradient.h"
 #include "api/list.h"
 #include "api/resolve.h"
@@ -271,9 +272,153 @@ static void test_same_as_plain(void **state) {
     close_bench(&t);
 }
 
+// The same random calls on two devices, declared on the one and plain on the other: the same work with the same barriers, whatever
+// fills, other functions and ends of batches come between. The null backend itself reports barriers that are missing. A tensor is
+// compared with an argument's shape once, and is known after that.
+static void test_barriers(void **state) {
+    enum { TENSORS = 7, CALLS = 1500 };
+    bench t[2];
+    spy_function *f[2], *times[2];
+    spy_tensor *tensors[2][TENSORS];
+    uint32_t random = 11, barriers = 0, same = 0;
+    uint64_t known = 0;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        open_plain(&t[k]);
+        for (int i = 0; i < TENSORS - 1; i++) tensors[k][i] = tensor_of(&t[k], SPY_SHAPE(40), false);
+        tensors[k][TENSORS - 1] = tensor_of(&t[k], SPY_SHAPE(80), false);
+        tensors[k][5] = spy_create_slice(tensors[k][TENSORS - 1], 0, 0, 40, 1);
+        tensors[k][6] = spy_create_slice(tensors[k][TENSORS - 1], 0, 8, 48, 1); // shares memory with the one before
+        times[k] = fn(&t[k], "times");
+        f[k] = fn(&t[k], "g");
+    }
+    f[0] = spy_declare(f[0], SPY_ARGS(spy_vdim(spy_arg_any("x"), 1)));
+    for (int i = 0; i < CALLS; i++) {
+        uint32_t pick[4];
+        for (int k = 0; k < 4; k++) {
+            random = random * 1664525u + 1013904223u;
+            pick[k] = (random >> 16) % TENSORS;
+        }
+        if (i % 40 < 20) { // as most loops: the same inputs, one of a few outputs
+            pick[0] = 0;
+            pick[1] = 1;
+            pick[2] = 2 + pick[2] % 3;
+        }
+        if (i == 300) known = t[0].device->last_like;
+        size_t before[2];
+        for (int k = 0; k < 2; k++) {
+            before[k] = spyi_null_op_count(t[k].device->gpu);
+            spy_arg x = spy_arg_tensor("x", tensors[k][pick[0]]);
+            (void)spy_call(f[k], SPY_ARGS(k ? spy_vdim(x, 1) : x, spy_arg_tensor("y", tensors[k][pick[1]]), spy_arg_tensor("_result", tensors[k][pick[2]])));
+            if (pick[3] == 0) good(&t[k], spy_tensor_fill(tensors[k][pick[1]], 1));
+            if (pick[3] == 1) (void)spy_flush(t[k].device);
+            if (pick[3] == 2) (void)spy_call(times[k], SPY_ARGS(spy_arg_tensor("x", tensors[k][pick[2]]), spy_arg_f32("w", 2), spy_arg_tensor("_result", tensors[k][pick[0]])));
+            (void)spy_take_error(t[k].device);
+        }
+        size_t made = spyi_null_op_count(t[0].device->gpu) - before[0];
+        assert_int_equal(spyi_null_op_count(t[1].device->gpu) - before[1], made);
+        for (size_t n = 0; n < made; n++) {
+            const spyi_null_op *a = spyi_null_get_op(t[0].device->gpu, before[0] + n), *b = spyi_null_get_op(t[1].device->gpu, before[1] + n);
+            if (a->kind != b->kind || a->barrier != b->barrier || a->submit != b->submit)
+                fail_msg("call %d: work %zu has %s barrier, and the plain call's %s", i, n, a->barrier ? "a" : "no", b->barrier ? "one" : "none");
+            barriers += a->barrier;
+            same++;
+        }
+    }
+    assert_true(barriers > 300 && same - barriers > 300);
+    assert_int_equal(t[0].device->last_like, known); // no leaf gets another number
+    assert_true(known > 0 && t[1].device->last_like == 0);
+    for (int k = 0; k < 2; k++) close_bench(&t[k]);
+}
+
+// A tensor that points to other memory is compared again.
+static void test_pointed_elsewhere(void **state) {
+    bench t;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *long_one = tensor_of(&t, SPY_SHAPE(80), false), *y = tensor_of(&t, SPY_SHAPE(40), false), *out = tensor_of(&t, SPY_SHAPE(40), false),
+               *moves = tensor_of(&t, SPY_SHAPE(40), false), *odd = spy_create_slice(long_one, 0, 1, 41, 1);
+    spy_function *g = fn(&t, "g"), *declared = spy_declare(g, SPY_ARGS(spy_vdim(spy_arg_any("x"), 1)));
+    for (int i = 0; i < 40; i++) {
+        spy_tensor *x = i % 2 ? moves : y;
+        if (i == 30) good(&t, spy_tensor_point_to(moves, odd)); // at another alignment: another variant of the kernel
+        good(&t, spy_call(declared, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))));
+        size_t ops = spyi_null_op_count(t.device->gpu);
+        good(&t, spy_call(g, SPY_ARGS(spy_vdim(spy_arg_tensor("x", x), 1), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))));
+        const spyi_null_op *a = spyi_null_get_op(t.device->gpu, ops - 1), *b = spyi_null_get_op(t.device->gpu, ops);
+        assert_int_equal(a->block_size, b->block_size);
+        assert_memory_equal(a->block, b->block, a->block_size);
+        assert_string_equal(a->label, b->label);
+    }
+    close_bench(&t);
+}
+
+// >>functions that end in a reduction
+
+static spy_module *released; // by the next allocation; NULL: none
+
+static void *allocate(size_t size, size_t alignment, void *user_data) {
+    spy_module *module = released;
+    (void)alignment;
+    (void)user_data;
+    released = NULL;
+    if (module) spy_release_module(module); // as another thread may at any time
+    return malloc(size);
+}
+
+static void *reallocate(void *memory, size_t old_size, size_t size, size_t alignment, void *user_data) {
+    (void)old_size;
+    (void)alignment;
+    (void)user_data;
+    return realloc(memory, size);
+}
+
+static void deallocate(void *pointer, size_t size, void *user_data) {
+    (void)size;
+    (void)user_data;
+    free(pointer);
+}
+
+// spy_explain_call() of a function that ends in a reduction is several steps, between which it leaves the device. It keeps the
+// function's module until it returns.
+static void test_released_reduction(void **state) {
+    bench t;
+    char text[4096];
+    spy_device_desc d;
+    spyi_null_desc null_desc = defaults();
+    spy_dims all;
+    spy_tensor *out = NULL;
+    (void)state;
+    memset(&d, 0, sizeof d);
+    memset(&all, 0, sizeof all);
+    d.allocator.allocate = allocate;
+    d.allocator.reallocate = reallocate;
+    d.allocator.free = deallocate;
+    open_with(&t, &null_desc, &d);
+    spy_fusion *graph = spy_fuse_begin(t.device, NULL);
+    spy_node x = spy_fuse_input(graph, "x", NULL), y = spy_fuse_call(graph, fn(&t, "times"), SPY_ARGS(spy_arg_node(NULL, x), spy_arg_f32(NULL, 2)));
+    good(&t, spy_fuse_reduce(graph, SPY_FUSE_REDUCTION_SUM, all, spy_arg_node(NULL, y)));
+    spy_function *sum = spy_fuse_end(graph);
+    assert_non_null(sum);
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", tensor_of(&t, SPY_SHAPE(40), false)), spy_out_tensor("_result", &out));
+    released = spy_function_module(sum);
+    assert_true(spy_explain_call(sum, args, NULL, text, sizeof text) > 100);
+    assert_null(released);
+    assert_non_null(strstr(text, "total_"));
+    // now the function is gone
+    assert_int_equal(spy_explain_call(sum, args, NULL, NULL, 0), 0);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_RELEASED);
+    assert_null(spy_resolve(sum, args, NULL));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_RELEASED);
+    close_bench(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_plain),
+        cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_pointed_elsewhere),
+        cmocka_unit_test(test_released_reduction),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_declared),
         cmocka_unit_test(test_refused),

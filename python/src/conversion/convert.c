@@ -652,7 +652,7 @@ int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
         return 0;
     }
     spyp_dtype dtype;
-    if (spyp_dtype_parse(map, "map", &dtype) < 0) return -1;
+    if (spyp_dtype_parse(map, NULL, NULL, &dtype) < 0) return -1;
     const char *name = dtype.type ? dtype.type : spy_dtype_name(dtype.scalar);
     int kept = dtype.keeps ? spyp_arena_keep(&call->arena, dtype.keeps) : 0;
     Py_XDECREF(dtype.keeps);

@@ -806,7 +806,7 @@ PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *d, PyObject *obje
     memset(&parsed, 0, sizeof parsed);
     if (found > 0 && seen.read_only && !reads)
         PyErr_Format(PyExc_ValueError, "%s: expected an array that may be written, got a read-only one; from_numpy() copies it", what);
-    else if (found > 0 && (!dtype || dtype == Py_None || spyp_dtype_parse(dtype, what, &parsed) == 0) && spyp_enter(d, what) == 0) {
+    else if (found > 0 && (!dtype || dtype == Py_None || spyp_dtype_parse(dtype, what, "dtype", &parsed) == 0) && spyp_enter(d, what) == 0) {
         spy_tensor *tensor = spyp_tensor_over_extent(d, &seen.extent);
         if (tensor && (parsed.scalar || parsed.type)) tensor = spyp_see_as(d, tensor, &parsed, what);
         if (tensor && spy_cuda_wait_stream(d->device, stream) != SPY_OK) {

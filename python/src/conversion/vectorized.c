@@ -88,7 +88,7 @@ static PyObject *spyp_vcast(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_dtype dtype;
     SPYP_UNUSED(self);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:vcast", names, &value, &type)) return NULL;
-    if (spyp_dtype_parse(type, "vcast: argument 'type'", &dtype) < 0) return NULL;
+    if (spyp_dtype_parse(type, "vcast", "type", &dtype) < 0) return NULL;
     Py_XDECREF(dtype.keeps);
     if (Py_TYPE(value) != spyp.vectorized || !((spyp_vectorized *)(void *)value)->cast) return spyp_vectorized_make(value, type, true);
     return PyErr_Format(PyExc_ValueError, "vcast: argument 'value': expected a value without a type, got a vcast");

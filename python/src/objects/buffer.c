@@ -81,7 +81,7 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     memset(&desc, 0, sizeof desc);
     memset(&parsed, 0, sizeof parsed);
     if (dtype == Py_None) desc.type = "void";
-    else if (spyp_dtype_parse(dtype, "create_buffer", &parsed) < 0) return NULL;
+    else if (spyp_dtype_parse(dtype, "create_buffer", "dtype", &parsed) < 0) return NULL;
     if (parsed.scalar) desc.dtype = parsed.scalar;
     else if (parsed.type) desc.type = parsed.type;
     desc.module = parsed.scalar ? NULL : parsed.module;

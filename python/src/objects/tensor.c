@@ -12,7 +12,7 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
     spy_tensor_desc desc;
     PyObject *result = NULL;
     if (dtype == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': expected a type, got None", what);
-    if (spyp_dtype_parse(dtype, what, &parsed) < 0) return NULL;
+    if (spyp_dtype_parse(dtype, what, "dtype", &parsed) < 0) return NULL;
     spyp_module *from = parsed.from;
     spyp_module *standard = NULL;
     memset(&desc, 0, sizeof desc);
@@ -199,7 +199,7 @@ static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const s
     spyp_dtype parsed;
     spy_shape shape = array->shape;
     PyObject *result = NULL;
-    if (spyp_dtype_parse(dtype, "Tensor.from_numpy", &parsed) < 0) return NULL;
+    if (spyp_dtype_parse(dtype, "Tensor.from_numpy", "dtype", &parsed) < 0) return NULL;
     int status = 0;
     if (!parsed.scalar && array->dtype != SPY_DTYPE_DEFAULT) {
         spyp_module *module = parsed.from ? (spyp_module *)Py_NewRef((PyObject *)parsed.from) : spyp_module_default(d);
@@ -413,7 +413,7 @@ static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *sh
     memset(&parsed, 0, sizeof parsed);
     if (spyp_shape_parse(shape, what, &desc.shape) < 0) return NULL;
     if (strides != Py_None && spyp_shape_parse(strides, what, &desc.strides) < 0) return NULL;
-    if (dtype != Py_None && spyp_dtype_parse(dtype, what, &parsed) < 0) return NULL;
+    if (dtype != Py_None && spyp_dtype_parse(dtype, what, "dtype", &parsed) < 0) return NULL;
     desc.offset_elements = offset;
     desc.type = dtype == Py_None ? NULL : parsed.type ? parsed.type : spy_dtype_name(parsed.scalar);
     desc.module = parsed.module;

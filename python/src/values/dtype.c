@@ -102,7 +102,7 @@ static spy_dtype spyp_scalar_of_name(const char *name) {
     return SPY_DTYPE_DEFAULT;
 }
 
-int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
+int spyp_dtype_parse(PyObject *object, const char *what, const char *argument, spyp_dtype *dtype) {
     memset(dtype, 0, sizeof *dtype);
     if (!object || object == Py_None) {
         dtype->scalar = SPY_DTYPE_FLOAT32;
@@ -142,6 +142,8 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
     if (text) return 0;
     Py_CLEAR(dtype->keeps);
     PyErr_Clear();
-    PyErr_Format(PyExc_TypeError, "%s: argument 'dtype': expected a type of a module, a numpy dtype or a name, got %R", what, object);
+    const char *expected = "expected a type of a module, a numpy dtype or a name, got";
+    if (what) PyErr_Format(PyExc_TypeError, "%s: argument '%s': %s %R", what, argument, expected, object);
+    else PyErr_Format(PyExc_TypeError, "%s %R", expected, object);
     return -1;
 }

@@ -123,7 +123,8 @@ int spyp_extension_ready(PyObject *module);
 PyObject *spyp_library_name(PyObject *name);
 // Parses a dtype that a user gave: a Struct, a name such as "float3", a numpy dtype, float, int, bool, or a
 // class such as float3. `type` is its name, and `module` knows the name (NULL: it is built in). Returns 0, or
-// -1 with an exception set.
+// -1 with an exception set, which names the function `what` and its argument; with `what` NULL, the caller puts
+// their names before its text.
 typedef struct spyp_dtype {
     spy_dtype scalar; // SPY_DTYPE_DEFAULT: the type is no scalar, and `type` names it
     const char *type;
@@ -131,7 +132,7 @@ typedef struct spyp_dtype {
     PyObject *keeps;   // object that owns the text `type`; a new reference
     spyp_module *from; // Python object of `module`, borrowed from `keeps`, or NULL
 } spyp_dtype;
-int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype);
+int spyp_dtype_parse(PyObject *object, const char *what, const char *argument, spyp_dtype *dtype);
 // Makes a Module. Takes over `module`.
 PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link);
 PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
