@@ -250,7 +250,7 @@ static void test_save(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_list(list, NULL, named), "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_list(list, "tab\there", named), "control characters");
     FAILS(SPY_ERROR_NOT_FOUND, spy_save_list(list, "less", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("z", z), spy_arg_tensor("w", w), spy_arg_tensor("v", v))),
-          "call of 'add'", "float (8)", "none of those given");
+          "call of 'add'", "float (8,)", "none of those given");
     FAILS(SPY_ERROR_NOT_FOUND,
           spy_save_list(list, "more", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", z), spy_arg_tensor("w", w),
                                                spy_arg_tensor("v", v), spy_arg_tensor("other", counted(2, 0)))),
@@ -357,16 +357,16 @@ static void test_misfits(void **state) {
     spy_tensor *v = floats(SPY_SHAPE(3), NULL, false), *u = uints(N), *mid = NULL, *flat = floats(SPY_SHAPE(2, 4), NULL, false);
     LOAD_FAILS(SPY_ERROR_NOT_FOUND, "step", SPY_NO_ARGS, "list 'step': the pack has no such list", "it has steps(x: float[]", "values(");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "", SPY_NO_ARGS, "name: expected a list's name");
-    LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("to", x)), "list 'parts': a tensor is missing: 'b' (float (2))");
-    LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("toe", x)), "'toe': the list has no tensor of this name; it has 'to' (float (8)), 'b' (float (2))");
+    LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("to", x)), "list 'parts': a tensor is missing: 'b' (float (2,))");
+    LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("toe", x)), "'toe': the list has no tensor of this name; it has 'to' (float (8,)), 'b' (float (2,))");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "parts", SPY_ARGS(spy_arg_tensor("to", x), spy_arg_tensor("to", y)), "'to' is given twice");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "parts", SPY_ARGS(spy_arg_f32("to", 1)), "'to': expected spy_arg_tensor()");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "parts", SPY_ARGS(spy_arg_tensor("to", NULL)), "'to': ", "NULL");
-    LOAD_FAILS(SPY_ERROR_TYPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", u)), "'to': expected elements of float (8), as it was recorded, got uint (8)");
-    LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", flat)), "'to': expected a tensor of that rank: float (8)", "got float (2, 4)");
-    LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", v)), "'to': expected the sizes float (8)", "got float (3)");
+    LOAD_FAILS(SPY_ERROR_TYPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", u)), "'to': expected elements of float (8,), as it was recorded, got uint (8,)");
+    LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", flat)), "'to': expected a tensor of that rank: float (8,)", "got float (2, 4)");
+    LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", v)), "'to': expected the sizes float (8,)", "got float (3,)");
     spy_tensor *every = MADE(spy_tensor, spy_create_slice(floats(SPY_SHAPE(2 * N), NULL, false), 0, 0, 2 * N, 2));
-    LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", every)), "uses a part of it; expected the strides (1)", "got (2)");
+    LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "parts", SPY_ARGS(spy_arg_tensor("to", every)), "uses a part of it; expected the strides (1,)", "got (2,)");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "grads", SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", v), spy_arg_tensor("out", y)), "'a': the list uses the tensor's gradient");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "steps", SPY_ARGS(spy_arg_tensor("mid", x)), "'mid': the list makes this tensor; expected spy_out_tensor()");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "steps", SPY_ARGS(spy_out_tensor("x", &mid)), "'x': expected spy_arg_tensor()");
@@ -376,7 +376,7 @@ static void test_misfits(void **state) {
                "spy_load_list: list 'steps': operation 2: add: ", "Shape mismatch");
     LOAD_FAILS(SPY_ERROR_SHAPE_MISMATCH, "steps",
                SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", z), spy_arg_tensor("w", v), spy_arg_tensor("v", v)),
-               "'from': expected shape (3)", "(operation 6)");
+               "'from': expected shape (3,)", "(operation 6)");
     assert_null(mid);
     assert_null(spy_load_list(NULL, "steps", SPY_NO_ARGS));
     (void)spy_take_error(NULL);
