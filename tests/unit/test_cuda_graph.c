@@ -540,8 +540,8 @@ int main(int count, char **words) {
     (void)count;
     fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saved), cmocka_unit_test(test_shapes), cmocka_unit_test(test_random_programs), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_indirect_and_times), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_shapes), cmocka_unit_test(test_random_programs), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_indirect_and_times), cmocka_unit_test(test_failures), cmocka_unit_test(test_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
