@@ -6,7 +6,9 @@
 // -fsanitize=fuzzer the file is a libFuzzer target, whose inputs are packs.
 #include "spy_test.h"
 
+#include "api/generator.h"
 #include "api/gradient.h"
+#include "api/list.h"
 #include "api/pack.h"
 #include "api/reflect.h"
 #include "backend/null/null.h"
@@ -76,6 +78,67 @@ static int program(spy_device *device, bool must) {
     return must ? bad : 0;
 }
 
+#define LABEL "a label that is found in the pack"
+
+// A list with one operation of each sort, saved by the device that records.
+static int save_list(spy_device *device) {
+    int bad = 0;
+    spy_module_desc m;
+    spy_list_desc label;
+    memset(&m, 0, sizeof m);
+    memset(&label, 0, sizeof label);
+    m.name = "m";
+    m.source = text;
+    label.label = LABEL;
+    spy_module *module = spy_load_module(device, &m);
+    spy_command_list *list = spy_create_command_list(device, &label);
+    spy_tensor *x = floats(device, SPY_SHAPE(8)), *y = floats(device, SPY_SHAPE(8)), *z = floats(device, SPY_SHAPE(8)), *made = NULL;
+    spy_tensor *part = spy_create_slice(x, 0, 2, 6, 1), *back = spy_create_slice(y, 0, 7, 3, -1);
+    float data[8] = { 1, 2, 3, 4 };
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+#define STEP(call) bad += (call) != SPY_OK
+    STEP(spy_list_call(list, spy_find_function(module, "add"), SPY_ARGS(spy_arg_tensor("x", part), spy_arg_tensor("y", back), spy_out_tensor("_result", &made))));
+    STEP(spy_list_call(list, spy_find_function(module, "same"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
+    spy_function *declared = spy_declare(spy_find_function(module, "poly"), SPY_ARGS(spy_vdim(spy_arg_any("a"), 1)));
+    STEP(spy_list_call(list, declared, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_range("b", 0, 8, 1), spy_arg_tensor("_result", z))));
+    spy_uint3 threads = { 8, 1, 1 };
+    STEP(spy_dispatch(spy_find_function(module, "fill"), threads, SPY_ARGS(spy_arg_tensor("to", z), spy_arg_f32("first", 1)), &options));
+    const spy_arg gain = spy_arg_f32("gain", 2);
+    options.globals.items = &gain;
+    options.globals.count = 1;
+    STEP(spy_call_with(spy_find_function(module, "shade"),
+                       SPY_ARGS(spy_arg_data("l", data, 16), spy_arg_tensor("x", x), spy_arg_tensor("_result", z)), &options));
+    options.globals.count = 0;
+    options.mode = SPY_CALL_MODE_BACKWARD;
+    STEP(spy_call_with(spy_find_function(module, "poly"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", z)), &options));
+    STEP(spy_list_push_label(list, "group"));
+    STEP(spy_list_marker(list, "mark"));
+    STEP(spy_list_fill(list, spy_tensor_grad(x), 1));
+    STEP(spy_list_copy(list, x, y));
+    STEP(spy_list_write(list, y, data, sizeof data));
+    STEP(spy_list_barrier(list));
+    STEP(spy_list_pop_label(list));
+    STEP(spy_list_finish(list));
+    STEP(spy_save_list(list, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", z), spy_arg_tensor("made", made))));
+#undef STEP
+    return bad;
+}
+
+// Loads the list and submits it.
+static int load_list(spy_device *device, bool must) {
+    spy_tensor *x = floats(device, SPY_SHAPE(8)), *y = floats(device, SPY_SHAPE(8)), *z = floats(device, SPY_SHAPE(8)), *made = NULL;
+    spy_command_list *list =
+        spy_load_list(device, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", z), spy_out_tensor("made", &made)));
+    int bad = !list || !made;
+    if (list) bad += spy_list_submit(list) != SPY_OK;
+    bad += spy_wait(device) != SPY_OK;
+    if (must && bad) printf("%s\n", spy_take_error(device).message);
+    (void)spy_take_error(device);
+    return must ? bad : 0;
+}
+
 static spy_device *open_pack(const void *bytes, size_t size) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);
@@ -107,6 +170,7 @@ static void run(const uint8_t *bytes, size_t size) {
     spy_device *device = open_pack(bytes, size);
     if (!device) return;
     (void)spy_get_pack_manifest(device, manifest, sizeof manifest);
+    (void)load_list(device, false);
     (void)program(device, false);
     spy_release_device(device);
 }
@@ -131,7 +195,8 @@ static int record(const char *path) {
     d.log.func = quiet;
     spy_device *device = spy_create_device(&d);
     if (!device) return 1;
-    int bad = program(device, true);
+    int bad = program(device, true) + save_list(device);
+    if (bad) printf("%s\n", spy_take_error(device).message);
     if (spy_save_pack(device, path) != SPY_OK) bad++;
     spy_release_device(device);
     return bad;
@@ -152,7 +217,9 @@ int main(int count, char **words) {
     uint8_t *bytes = (uint8_t *)malloc(whole.size);
     int failed = 0;
     spy_device *right = open_pack(whole.data, whole.size);
-    failed += !right || program(right, true) != 0; // as it was written
+    failed += !right || program(right, true) != 0 || load_list(right, true) != 0; // as it was written
+    size_t list = 0; // where the list's bytes are: changes there are as many as elsewhere
+    while (list + sizeof LABEL < whole.size && memcmp(whole.data + list, LABEL, sizeof LABEL) != 0) list++;
     spy_release_device(right);
     for (long round = 0; round < rounds; round++) {
         memcpy(bytes, whole.data, whole.size);
@@ -171,6 +238,7 @@ int main(int count, char **words) {
         int changes = 1 + (int)below(4);
         for (int i = 0; i < changes; i++) {
             size_t at = 32 + (size_t)(next_random() % (size - 32));
+            if (round % 2) at = list + (size_t)(next_random() % 2048) % (size - list);
             uint32_t sort = below(5), wide;
             if (sort == 0) bytes[at] ^= (uint8_t)(1u << below(8));
             else if (sort == 1) bytes[at] = (uint8_t)next_random();
