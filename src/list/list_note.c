@@ -13,7 +13,7 @@ SPYI_FN void spyi_notes_make(spy_command_list *list) {
 SPYI_FN void spyi_notes_free(spy_command_list *list) {
     spy_device *device = list->sink.object.device;
     spyi_notes *n = list->notes;
-    if (!n) return;
+    if (!SPYI_HAS_COMPILER || !n) return;
     for (uint32_t i = 0; i < n->slot_count; i++) {
         if (n->slots[i].storage) spyi_resource_release(device, &n->slots[i].storage->resource);
         free(n->slots[i].use);
@@ -31,7 +31,7 @@ SPYI_FN void spyi_notes_free(spy_command_list *list) {
 
 SPYI_FN void spyi_note_refusal(spy_command_list *list, const char *what) {
     spyi_notes *n = list->notes;
-    if (!n) return;
+    if (!SPYI_HAS_COMPILER || !n) return;
     n->op_count++;
     if (!n->refusal.size) spyi_text_add(&n->refusal, "operation %u: %s", n->op_count, what);
 }
@@ -184,7 +184,7 @@ SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, cons
     spyi_notes *n = list->notes;
     const spyi_threads *threads = values->threads;
     // The call whose sums these are adds them again.
-    if (!n || function == function->object.device->finish_sums) return;
+    if (!SPYI_HAS_COMPILER || !n || function == function->object.device->finish_sums) return;
     uint32_t failed = spyi_failed_allocations(), given = spyi_values_given(values);
     size_t begin = n->ops.size;
     spyi_text use = { NULL, 0, 0 };
@@ -229,7 +229,7 @@ SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_t
                           size_t size_bytes) {
     static const char *const uses[] = { "call", "dispatch", "dispatch", "copy", "fill", "write" };
     spyi_notes *n = list->notes;
-    if (!n) return;
+    if (!SPYI_HAS_COMPILER || !n) return;
     uint32_t failed = spyi_failed_allocations();
     size_t begin = n->ops.size;
     spyi_script_io io;
