@@ -2956,8 +2956,8 @@ SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 // Saved are calls and dispatches with all their options, backward calls too; copies, fills and writes of tensors;
 // barriers, labels, markers and timestamps. Numbers, host arrays, bytes and generators keep the values that they
 // were recorded with; spy_list_set() changes them in the loaded list, which counts its calls as the recorded one
-// does. Draws, operations on textures, textures and samplers as arguments, and functions of spy_fuse_end() cannot
-// be saved.
+// does. Draws, operations on textures, textures and samplers as arguments, addresses and handles in numbers and
+// bytes, and functions of spy_fuse_end() cannot be saved.
 
 // Puts a finished list into the pack that its device records, under a name that no other list of the pack has.
 // `tensors` names the tensors that the list uses, each by spy_arg_tensor(): all that another program is to
@@ -60623,7 +60623,7 @@ typedef struct spyi_notes {
 // memory, is a refusal that spy_save_list() reports.
 SPYI_FN void spyi_notes_make(spy_command_list *list);
 SPYI_FN void spyi_notes_free(spy_command_list *list);
-SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, const spyi_values *values);
+SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values);
 // `tensor`, `from`, `name` and `data` are those of the operation; NULL and 0: it has none.
 SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
                           const spy_tensor *from, const char *name, double value, const void *data,
@@ -61282,8 +61282,26 @@ static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32
     return args;
 }
 
-SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, const spyi_values *values) {
+// Returns the path of a value that has an address or a handle in itself, which mean nothing to another process;
+// NULL: there is none. Tensors are given anew when the list is loaded.
+static const char *spyi_note_address(const spy_command_list *list, const spyi_list_call *call,
+                                     const spyi_values *values) {
+    for (uint32_t i = 0; i < call->plan->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &call->plan->bound.leaves[i];
+        if (leaf->untracked && !values->items[leaf->value].tensor) return leaf->path;
+    }
+    for (uint32_t k = 0; k < call->op_count; k++) {
+        const spyi_bound_inputs *inputs = &list->ops[call->first_op + k].variant->bound_inputs;
+        for (uint32_t i = 0; i < inputs->count; i++)
+            if (inputs->leaves[i].untracked && !values->items[inputs->leaves[i].value].tensor)
+                return inputs->leaves[i].path;
+    }
+    return NULL;
+}
+
+SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values) {
     spyi_notes *n = list->notes;
+    spy_function *function = call->plan->function;
     const spyi_threads *threads = values->threads;
     // The call whose sums these are adds them again.
     if (!SPYI_HAS_COMPILER || !n || function == function->object.device->finish_sums) return;
@@ -61299,6 +61317,10 @@ SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, cons
                     : threads->counts ? SPYI_SCRIPT_INDIRECT
                                       : SPYI_SCRIPT_DISPATCH,
                     spyi_text_str(&use));
+    const char *address = spyi_note_address(list, call, values);
+    if (address)
+        spyi_stream_fail(&io.r, SPY_ERROR_UNSUPPORTED,
+                         "'%s' has an address or a handle of this process, which cannot be saved", address);
     uint32_t index = spyi_note_function(n, &io, function);
     memset(&options, 0, sizeof options);
     if (values->options) options = *values->options;
@@ -61496,7 +61518,7 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_valu
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
     plan->references++;
-    spyi_note_call(list, plan->function, values);
+    spyi_note_call(list, call, values);
 }
 
 // Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at

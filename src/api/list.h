@@ -144,8 +144,8 @@ SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 // Saved are calls and dispatches with all their options, backward calls too; copies, fills and writes of tensors;
 // barriers, labels, markers and timestamps. Numbers, host arrays, bytes and generators keep the values that they
 // were recorded with; spy_list_set() changes them in the loaded list, which counts its calls as the recorded one
-// does. Draws, operations on textures, textures and samplers as arguments, and functions of spy_fuse_end() cannot
-// be saved.
+// does. Draws, operations on textures, textures and samplers as arguments, addresses and handles in numbers and
+// bytes, and functions of spy_fuse_end() cannot be saved.
 
 // Puts a finished list into the pack that its device records, under a name that no other list of the pack has.
 // `tensors` names the tensors that the list uses, each by spy_arg_tensor(): all that another program is to

@@ -141,7 +141,7 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_valu
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
     plan->references++;
-    spyi_note_call(list, plan->function, values);
+    spyi_note_call(list, call, values);
 }
 
 // Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at

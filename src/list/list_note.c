@@ -180,8 +180,26 @@ static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32
     return args;
 }
 
-SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, const spyi_values *values) {
+// Returns the path of a value that has an address or a handle in itself, which mean nothing to another process;
+// NULL: there is none. Tensors are given anew when the list is loaded.
+static const char *spyi_note_address(const spy_command_list *list, const spyi_list_call *call,
+                                     const spyi_values *values) {
+    for (uint32_t i = 0; i < call->plan->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &call->plan->bound.leaves[i];
+        if (leaf->untracked && !values->items[leaf->value].tensor) return leaf->path;
+    }
+    for (uint32_t k = 0; k < call->op_count; k++) {
+        const spyi_bound_inputs *inputs = &list->ops[call->first_op + k].variant->bound_inputs;
+        for (uint32_t i = 0; i < inputs->count; i++)
+            if (inputs->leaves[i].untracked && !values->items[inputs->leaves[i].value].tensor)
+                return inputs->leaves[i].path;
+    }
+    return NULL;
+}
+
+SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values) {
     spyi_notes *n = list->notes;
+    spy_function *function = call->plan->function;
     const spyi_threads *threads = values->threads;
     // The call whose sums these are adds them again.
     if (!SPYI_HAS_COMPILER || !n || function == function->object.device->finish_sums) return;
@@ -197,6 +215,10 @@ SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, cons
                     : threads->counts ? SPYI_SCRIPT_INDIRECT
                                       : SPYI_SCRIPT_DISPATCH,
                     spyi_text_str(&use));
+    const char *address = spyi_note_address(list, call, values);
+    if (address)
+        spyi_stream_fail(&io.r, SPY_ERROR_UNSUPPORTED,
+                         "'%s' has an address or a handle of this process, which cannot be saved", address);
     uint32_t index = spyi_note_function(n, &io, function);
     memset(&options, 0, sizeof options);
     if (values->options) options = *values->options;

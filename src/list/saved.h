@@ -62,7 +62,7 @@ typedef struct spyi_notes {
 // memory, is a refusal that spy_save_list() reports.
 SPYI_FN void spyi_notes_make(spy_command_list *list);
 SPYI_FN void spyi_notes_free(spy_command_list *list);
-SPYI_FN void spyi_note_call(spy_command_list *list, spy_function *function, const spyi_values *values);
+SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values);
 // `tensor`, `from`, `name` and `data` are those of the operation; NULL and 0: it has none.
 SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
                           const spy_tensor *from, const char *name, double value, const void *data,

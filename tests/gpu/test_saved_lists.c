@@ -16,6 +16,8 @@ static const char text[] =
     "float shade(Light l, float x) { return l.color.y * l.power * x * gain + STEP; }\n"
     "float join(float a, float b) { return 10 * a + b; }\n"
     "uint noise(uint r, uint x) { return r ^ x; }\n"
+    "void bump(uint* p) { p[0] += 10; }\n"
+    "int sum(int2 at) { return 100 * at.y + at.x; }\n"
     "[Differentiable] float poly(float a, float b) { return a * a * b + b; }\n"
     "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
     "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first + id.x; }\n";
@@ -145,12 +147,16 @@ static void save_parts(spy_module *m) {
     spy_uint3 threads = { N, 1, 1 };
     OK(spy_dispatch(function(m, "fill"), threads, SPY_ARGS(spy_arg_tensor("to", to), spy_arg_f32("first", 20)),
                     &(spy_call_options){ .append_to = list }));
+    spy_tensor *groups = uints(4), *more = floats(SPY_SHAPE(N), NULL, false);
+    OK(spy_tensor_write(groups, (const uint32_t[]){ 0, 2, 1, 1 }, 4 * sizeof(uint32_t)));
+    OK(spy_dispatch_indirect(function(m, "fill"), groups, 1, SPY_ARGS(spy_arg_tensor("to", more), spy_arg_f32("first", 1)),
+                             &(spy_call_options){ .append_to = list }));
     OK(spy_list_write(list, part, data, sizeof data));
     OK(spy_list_call(list, function(m, "add"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("y", b), spy_arg_tensor("_result", a))));
     OK(spy_list_finish(list));
     submit(list);
     expect(to, N, part_value, 0);
-    OK(spy_save_list(list, "parts", SPY_ARGS(spy_arg_tensor("to", to), spy_arg_tensor("b", b))));
+    OK(spy_save_list(list, "parts", SPY_ARGS(spy_arg_tensor("to", to), spy_arg_tensor("b", b), spy_arg_tensor("groups", groups), spy_arg_tensor("more", more))));
 }
 
 static float slope_value(int i, float k) {
@@ -178,7 +184,7 @@ static float values_value(int i, float k) {
 
 // Values of all sorts: bytes and fields of a struct, a global, a constant, a host array, generators, mappings of an argument and
 // of a declared function.
-static void save_values(spy_module *m, bool save) {
+static void save_values(spy_module *m) {
     struct {
         float color[3], power;
     } light = { { 1, 2, 3 }, 4 };
@@ -197,13 +203,16 @@ static void save_values(spy_module *m, bool save) {
     OK(spy_list_call(list, outer, SPY_ARGS(spy_arg_tensor("a", MADE(spy_tensor, spy_create_slice(x, 0, 0, 2, 1))), spy_arg_tensor("b", x), spy_arg_tensor("_result", r))));
     OK(spy_list_call(list, function(m, "noise"), SPY_ARGS(spy_arg_wang_hash("r", &(spy_random_desc){ .seed = 9, .warmup = 1 }),
                                                           spy_arg_range("x", 0, 2 * N, 2), spy_arg_tensor("_result", h))));
+    spy_grid_desc grid = { .shape = SPY_SHAPE(2, 3), .offset = SPY_SHAPE(5, 7) };
+    spy_tensor_desc ints = { .shape = SPY_SHAPE(2, 3), .dtype = SPY_DTYPE_INT32 };
+    spy_tensor *g = MADE(spy_tensor, spy_create_tensor(gpu_device, &ints));
+    OK(spy_list_call(list, function(m, "sum"), SPY_ARGS(spy_arg_grid("at", &grid), spy_arg_tensor("_result", g))));
     OK(spy_list_finish(list));
-    if (!save) return;
     submit(list);
     expect(o, N, values_value, 4);
     expect(p, N, values_value, 6);
     OK(spy_save_list(list, "values", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("o", o), spy_arg_tensor("p", p), spy_arg_tensor("q", q),
-                                              spy_arg_tensor("r", r), spy_arg_tensor("h", h))));
+                                              spy_arg_tensor("r", r), spy_arg_tensor("h", h), spy_arg_tensor("g", g))));
     uint32_t got[N];
     OK(spy_tensor_read(h, got, sizeof got));
     char path[128];
@@ -243,7 +252,7 @@ static void test_save(void **state) {
     OK(spy_save_list(list, "steps", named));
     save_parts(m);
     save_grads(m);
-    save_values(m, true);
+    save_values(m);
     // What is wrong with a save.
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_list(list, "steps", named), "spy_save_list: the device has saved a list 'steps' already");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_save_list(list, "", named), "name: expected 1 to 255 bytes");
@@ -268,6 +277,16 @@ static void test_save(void **state) {
         OK(spy_list_texture_clear(bad, texture, (spy_clear_color){ 0 }));
         OK(spy_list_finish(bad));
         FAILS(SPY_ERROR_UNSUPPORTED, spy_save_list(bad, "texture", SPY_NO_ARGS), "operation 2: spy_list_texture_clear, which cannot be saved");
+    } else {
+        (void)spy_take_error(gpu_device);
+    }
+    bad = begin(NULL);
+    spy_tensor *words = uints(4);
+    uint64_t address = spy_tensor_address(words);
+    if (address) {
+        OK(spy_list_call(bad, function(m, "bump"), SPY_ARGS(spy_arg_u64("p", address))));
+        OK(spy_list_finish(bad));
+        FAILS(SPY_ERROR_UNSUPPORTED, spy_save_list(bad, "address", SPY_NO_ARGS), "operation 1: call of 'bump': 'p' has an address or a handle of this process");
     } else {
         (void)spy_take_error(gpu_device);
     }
@@ -314,16 +333,32 @@ static void test_load(void **state) {
         spy_release_tensor(mid);
         spy_release_command_list(list);
     }
+    spy_tensor *one[5]; // without the tensor that the list makes
+    for (int i = 0; i < 5; i++) one[i] = counted(4, 1);
+    submit(MADE(spy_command_list, spy_load_list(gpu_device, "steps", SPY_ARGS(spy_arg_tensor("x", one[0]), spy_arg_tensor("y", one[1]), spy_arg_tensor("z", one[2]),
+                                                                             spy_arg_tensor("w", one[3]), spy_arg_tensor("v", one[4])))));
+    expect(one[4], 4, five, 0);
     spy_tensor *to = floats(SPY_SHAPE(N), NULL, false), *b = counted(2, 3);
-    submit(MADE(spy_command_list, spy_load_list(gpu_device, "parts", SPY_ARGS(spy_arg_tensor("to", to), spy_arg_tensor("b", b)))));
+    spy_tensor *groups = uints(4), *more = counted(N, 50);
+    OK(spy_tensor_write(groups, (const uint32_t[]){ 9, 1, 1, 1 }, 4 * sizeof(uint32_t)));
+    submit(MADE(spy_command_list, spy_load_list(gpu_device, "parts", SPY_ARGS(spy_arg_tensor("to", to), spy_arg_tensor("b", b), spy_arg_tensor("groups", groups),
+                                                                             spy_arg_tensor("more", more)))));
     expect(to, N, part_value, 0);
+    float filled[N];
+    OK(spy_tensor_read(more, filled, sizeof filled));
+    assert_true(filled[0] == 1 && filled[3] == 4 && filled[4] == 54); // one group, as its tensor says now
     spy_tensor *a = floats(SPY_SHAPE(N), (const float[]){ 0, 1, 2, 3, 4, 5, 6, 7 }, true), *k = floats(SPY_SHAPE(1), (const float[]){ 3 }, true);
     spy_tensor *o = floats(SPY_SHAPE(N), NULL, true), *p = floats(SPY_SHAPE(N), NULL, false), *x = counted(N, 0);
     submit(MADE(spy_command_list, spy_load_list(gpu_device, "grads", SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", k), spy_arg_tensor("out", o)))));
     expect(spy_tensor_grad(a), N, slope_value, 3);
     spy_tensor *q = floats(SPY_SHAPE(2, N), NULL, false), *r = floats(SPY_SHAPE(2, N), NULL, false), *h = uints(N);
+    spy_tensor_desc ints = { .shape = SPY_SHAPE(2, 3), .dtype = SPY_DTYPE_INT32 };
+    spy_tensor *g = MADE(spy_tensor, spy_create_tensor(gpu_device, &ints));
     submit(MADE(spy_command_list, spy_load_list(gpu_device, "values", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("o", o), spy_arg_tensor("p", p),
-                                                                              spy_arg_tensor("q", q), spy_arg_tensor("r", r), spy_arg_tensor("h", h)))));
+                                                                              spy_arg_tensor("q", q), spy_arg_tensor("r", r), spy_arg_tensor("h", h), spy_arg_tensor("g", g)))));
+    int32_t sums[6];
+    OK(spy_tensor_read(g, sums, sizeof sums));
+    for (int i = 0; i < 6; i++) assert_int_equal(sums[i], 100 * (5 + i / 3) + 7 + i % 3);
     expect(o, N, values_value, 4);
     expect(p, N, values_value, 6);
     float joined[2][N];
@@ -358,7 +393,7 @@ static void test_misfits(void **state) {
     LOAD_FAILS(SPY_ERROR_NOT_FOUND, "step", SPY_NO_ARGS, "list 'step': the pack has no such list", "it has steps(x: float[]", "values(");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "", SPY_NO_ARGS, "name: expected a list's name");
     LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("to", x)), "list 'parts': a tensor is missing: 'b' (float (2,))");
-    LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("toe", x)), "'toe': the list has no tensor of this name; it has 'to' (float (8,)), 'b' (float (2,))");
+    LOAD_FAILS(SPY_ERROR_NOT_FOUND, "parts", SPY_ARGS(spy_arg_tensor("toe", x)), "'toe': the list has no tensor of this name; it has 'to' (float (8,)), 'b' (float (2,)), 'groups' (uint (4,))");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "parts", SPY_ARGS(spy_arg_tensor("to", x), spy_arg_tensor("to", y)), "'to' is given twice");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "parts", SPY_ARGS(spy_arg_f32("to", 1)), "'to': expected spy_arg_tensor()");
     LOAD_FAILS(SPY_ERROR_INVALID_ARGUMENT, "parts", SPY_ARGS(spy_arg_tensor("to", NULL)), "'to': ", "NULL");
