@@ -27353,6 +27353,7 @@ SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
 SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *parameter);
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs);
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *entry);
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage); // but for entry.stage
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
@@ -28601,6 +28602,39 @@ SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
     for (int i = 0; i < 3; i++)
         fits = fits && (e->threads[i] != 0) == (e->threads[0] != 0) && e->threads[i] <= 65536;
     (void)spyi_stream_expect(r, fits, "an entry point cannot be");
+}
+
+static void spyi_varyings_fields(spyi_stream *r, spyi_varyings *list, bool outputs) {
+    void *items = list->items;
+    spyi_stream_list(r, &list->count, SPYI_MOST_STREAM_PARAMS, &items, sizeof *list->items);
+    list->items = (spyi_varying *)items;
+    for (uint32_t i = 0; i < list->count; i++) {
+        spyi_varying *v = &list->items[i];
+        spyi_stream_text(r, &v->name);
+        spyi_stream_text(r, &v->semantic);
+        spyi_stream_u32(r, &v->semantic_index);
+        spyi_stream_u32(r, &v->location);
+        spyi_stream_u32(r, &v->param);
+        spyi_stream_bool(r, &v->field);
+        spyi_stream_text(r, &v->path);
+        spyi_stream_bool(r, &v->no_diff);
+        spyi_stream_u8(r, &v->interpolation);
+        spyi_stream_type(r, &v->type);
+        bool good = v->name && v->semantic && v->path && v->type && v->location < 65536 &&
+                    (v->param < SPYI_MOST_ENTRY_PARAMS || (outputs && v->param == UINT32_MAX)) &&
+                    v->interpolation <= SPYI_INTERPOLATION_LINEAR;
+        (void)spyi_stream_expect(r, good, "a shader's input or output cannot be");
+    }
+}
+
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage) {
+    spyi_stream_bool(r, &stage->declared);
+    stage->other = (spy_stage)spyi_stream_enum(r, (uint32_t)stage->other, (uint32_t)SPY_STAGE_DISPATCH + 1);
+    spyi_entry_fields(r, &stage->entry);
+    spyi_varyings_fields(r, &stage->inputs, false);
+    spyi_varyings_fields(r, &stage->outputs, true);
+    spyi_varyings_fields(r, &stage->system_inputs, false);
+    spyi_varyings_fields(r, &stage->system_outputs, true);
 }
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
@@ -33980,16 +34014,30 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
     if (entry) entry->v->release(entry);
 }
 
+static void spyi_stage_memo_fields(spyi_stream *r, void *answer) {
+    spyi_stage_fields(r, (spyi_stage *)answer);
+}
+
 bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out, spyi_text *error) {
     spyi_sl_stage_question q;
+    spyi_memo m;
     memset(out, 0, sizeof *out);
     q.name = name;
     q.stage = stage;
     q.out = out;
-    q.good = false;
+    q.good = true;
     if (!spyi_sl_name_is_safe(name)) return true; // it is no entry point
     size_t before = error->size;
-    spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+    spyi_memo_ask(&m, unit, 'g', name);
+    spyi_memo_add_number(&m, stage);
+    if (!spyi_memo_recall(&m, spyi_stage_memo_fields, out)) {
+        spyi_stage_free(out); // parts of a damaged answer
+        q.good = false;
+        spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+        if (q.good) spyi_memo_keep(&m, spyi_stage_memo_fields, out);
+    }
+    spyi_memo_end(&m);
+    out->entry.stage = stage;
     if (!q.good && error->size == before) spyi_text_add(error, "out of host memory");
     return q.good;
 }
@@ -51028,8 +51076,12 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
 
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out) {
     static const char *const modes[] = { "call", "backward", "forward" };
-    spyi_text_add(out, "%s %s.%s(", values->threads ? "dispatch" : modes[spyi_mode_of(values)],
-                  function->module->name, function->name);
+    const spyi_threads *threads = values->threads;
+    const char *what = !threads                                ? modes[spyi_mode_of(values)]
+                       : threads->stage == SPYI_STAGE_VERTEX   ? "vertex"
+                       : threads->stage == SPYI_STAGE_FRAGMENT ? "fragment"
+                                                               : "dispatch";
+    spyi_text_add(out, "%s %s.%s(", what, function->module->name, function->name);
     for (uint32_t i = 0; i < spyi_values_given(values);) {
         if (i) spyi_text_add(out, i == values->count ? "; " : ", ");
         i = spyi_call_value_text(values, i, out);
@@ -57291,6 +57343,16 @@ static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fra
 
 // >>stages
 
+// Returns whether the parameters that a stage's inputs and outputs belong to are there: the description may come
+// from a pack.
+static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function *function) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].param != UINT32_MAX &&
+            list->items[i].param >= function->overloads.items[0].param_count)
+            return false;
+    return true;
+}
+
 // Reads what reflection says of a stage's function.
 static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage *stage, spyi_text *error) {
     static const uint8_t bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
@@ -57307,7 +57369,7 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
     spy_status status = SPY_OK;
     if (!good) {
         spyi_text_add(error, "%s: %s: %s", spyi_stage_words[s], function->name, spyi_text_str(&problem));
-        status = SPY_ERROR_COMPILE;
+        status = spyi_is_packed(function->object.device) ? SPY_ERROR_NO_COMPILER : SPY_ERROR_COMPILE;
     } else if (!stage->declared) {
         const char *other = others[stage->other];
         spyi_text_add(error, "%s: '%s' is not a [shader(\"%s\")] function", spyi_stage_words[s],
@@ -57318,6 +57380,11 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
         spyi_text_add(error, "%s: '%s' has overloads; give the shader a name of its own", spyi_stage_words[s],
                       function->name);
         status = SPY_ERROR_AMBIGUOUS;
+    } else if (!spyi_raster_has_params(&stage->inputs, function) ||
+               !spyi_raster_has_params(&stage->outputs, function)) {
+        spyi_text_add(error, "%s: '%s' has other parameters than its description", spyi_stage_words[s],
+                      function->name);
+        status = SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_text_free(&problem);
     return status;
