@@ -10,6 +10,7 @@
 #include "api/gradient.h"
 #include "api/list.h"
 #include "api/pack.h"
+#include "api/raster.h"
 #include "api/reflect.h"
 #include "backend/null/null.h"
 #include "chance.h"
@@ -28,7 +29,14 @@ static const char text[] = "uniform float gain;\n"
                            "float any<S : IScale>(S s, float x) { return s.scale(x); }\n"
                            "[Differentiable] float poly(float a, float b) { return a * a * b + b; }\n"
                            "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
-                           "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first; }\n";
+                           "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first; }\n"
+                           "struct Point { float4 place : SV_Position; float3 color : COLOR; }\n"
+                           "[shader(\"vertex\")] Point vs(float2 at : POSITION, float3 color : COLOR, uniform float2 shift) {\n"
+                           "    Point p; p.place = float4(at + shift, 0.5, 1); p.color = color; return p;\n"
+                           "}\n"
+                           "[shader(\"fragment\")] float4 fs(Point p, uniform StructuredBuffer<float> table, uniform float k) : SV_Target {\n"
+                           "    return float4(p.color * k, table[1]) * gain;\n"
+                           "}\n";
 
 static void quiet(spy_log_level level, const char *message, void *user) {
     (void)level, (void)message, (void)user;
@@ -40,6 +48,27 @@ static spy_tensor *floats(spy_device *device, spy_shape shape) {
     d.shape = shape;
     d.with_grad = true;
     return spy_create_tensor(device, &d);
+}
+
+static spy_status draw(spy_device *device, spy_module *module, const spy_call_options *options) {
+    spy_raster_desc r;
+    spy_texture_desc t;
+    spy_draw_desc d;
+    float shift[2] = { 1, 2 };
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    r.vertex = spy_find_function(module, "vs");
+    r.fragment = spy_find_function(module, "fs");
+    spy_raster *raster = spy_create_raster(device, &r);
+    t.format = SPY_FORMAT_RGBA32_FLOAT;
+    t.width = t.height = 4;
+    t.usage = SPY_TEXTURE_USAGE_COLOR_TARGET;
+    d.targets[0].texture = spy_create_texture(device, &t);
+    return spy_draw(raster, &d,
+                    SPY_ARGS(spy_arg_tensor("at", floats(device, SPY_SHAPE(6, 2))), spy_arg_tensor("color", floats(device, SPY_SHAPE(6, 3))),
+                             spy_arg_f32n("shift", shift, 2), spy_arg_tensor("table", floats(device, SPY_SHAPE(2))), spy_arg_f32("k", 3)),
+                    options);
 }
 
 // Everything that a pack is asked. Each step may fail.
@@ -63,6 +92,7 @@ static int program(spy_device *device, bool must) {
     options.globals.count = 1;
     STEP(spy_call_with(spy_find_function(module, "shade"),
                        SPY_ARGS(spy_arg_data("l", light, sizeof light), spy_arg_tensor("x", x), spy_arg_tensor("_result", z)), &options));
+    STEP(draw(device, module, &options));
     STEP(spy_call(spy_find_function(module, "any"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"),
                                                              spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
     STEP(spy_call_backward(spy_find_function(module, "poly"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", z))));
@@ -74,6 +104,7 @@ static int program(spy_device *device, bool must) {
     bad += spy_reflect_module(module) == NULL;
     bad += spy_reflect_type(module, "Light") == NULL;
     bad += spy_wait(device) != SPY_OK;
+    if (must && bad) printf("%s\n", spy_take_error(device).message);
     (void)spy_take_error(device);
     return must ? bad : 0;
 }
