@@ -24,13 +24,14 @@ static const char text[] =
     "float whole(Tensor<float, 1> t, int i) { return t[i] + t.shape[0]; }\n"
     "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
     "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first + id.x; }\n"
-    "struct Point { float4 place : SV_Position; float3 color : COLOR; }\n"
+    "struct Point : IDifferentiable { float4 place : SV_Position; float3 color : COLOR; }\n"
     "[shader(\"vertex\")] Point vs(float2 at : POSITION, float3 color : COLOR, uniform float2 shift) {\n"
     "    Point p; p.place = float4(at + shift, 0.5, 1); p.color = color; return p;\n"
     "}\n"
     "[shader(\"fragment\")] float4 fs(Point p, uniform StructuredBuffer<float> table, uniform float k) : SV_Target {\n"
     "    return float4(p.color * k, table[1]) * gain;\n"
     "}\n"
+    "[shader(\"fragment\")] [Differentiable] float4 squared(Point p, uniform float k) : SV_Target { return float4(k * k, 0, 0, 1); }\n"
     "[shader(\"fragment\")] float4 flat(Point p) : SV_Target { return 1; }\n";
 
 enum { N = 8, MOST = 96 };
@@ -398,6 +399,34 @@ static void draw(int32_t size, float k, float *pixels) {
     OK(spy_texture_read(target, NULL, pixels, (size_t)(size * size) * 4 * sizeof *pixels));
 }
 
+// The gradient of a number that the fragment function takes, summed over the pixels of a target.
+static float draw_gradient(spy_module *m, float k) {
+    static const float corners[] = { -1, -1, 3, -1, -1, 3 }, colors[9] = { 0 };
+    spy_raster_desc r;
+    spy_texture_desc t;
+    spy_draw_desc d;
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    r.vertex = function(m, "vs");
+    r.fragment = function(m, "squared");
+    t.format = SPY_FORMAT_RGBA32_FLOAT;
+    t.width = t.height = 4;
+    t.usage = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_SAMPLED;
+    t.with_grad = true;
+    spy_raster *raster = MADE(spy_raster, spy_create_raster(gpu_device, &r));
+    d.targets[0].texture = MADE(spy_texture, spy_create_texture(gpu_device, &t));
+    d.targets[0].load = SPY_LOAD_CLEAR;
+    OK(spy_tensor_fill(spy_texture_grad(d.targets[0].texture, 0), 1));
+    spy_tensor *number = floats(&k, SPY_SHAPE(1), true);
+    OK(spy_draw_backward(raster, &d,
+                         SPY_ARGS(spy_arg_tensor("at", floats(corners, SPY_SHAPE(3, 2), false)), spy_arg_tensor("color", floats(colors, SPY_SHAPE(3, 3), false)),
+                                  spy_arg_f32n("shift", (const float[]){ 0, 0 }, 2), spy_arg_tensor("k", number)),
+                         NULL));
+    OK(spy_tensor_read(spy_tensor_grad(number), &k, sizeof k));
+    return k;
+}
+
 static void test_draws(void **state) {
     NEEDS();
     enum { SIZE = 16, OTHER = 24, MOST_PIXELS = 4 * OTHER * OTHER };
@@ -409,6 +438,8 @@ static void test_draws(void **state) {
     write_source(true);
     assert_true(open_device(true));
     draw(SIZE, 1, plain);
+    spy_module *m = MADE(spy_module, load());
+    assert_true(draw_gradient(m, 3) == 96);
     OK(spy_save_pack(gpu_device, pack));
     draw(OTHER, 3, plain);
     close_device();
@@ -423,8 +454,10 @@ static void test_draws(void **state) {
     (void)spy_get_pack_manifest(gpu_device, manifest, sizeof manifest);
     assert_non_null(strstr(manifest, "vertex m.vs("));
     assert_non_null(strstr(manifest, "fragment m.fs("));
+    m = MADE(spy_module, load());
+    assert_true(draw_gradient(m, 5) == 160);
+    assert_int_equal(spy_get_device_stats(gpu_device).compiler_loads, 0);
     // Shaders that the pack does not have.
-    spy_module *m = MADE(spy_module, load());
     assert_null(spy_find_function(m, "flat"));
     ERROR_ON(gpu_device, SPY_ERROR_NO_COMPILER, "find a function", "the pack");
     spy_raster_desc r;
