@@ -17344,7 +17344,7 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 // Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked at, and
 // the ranks have been checked. NULL: the error has been reported.
 SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
-                                   const char *function);
+                                 const char *function);
 
 // >>gradient.c
 // A function that finds a type by its name in `object` (a unit or a module) and returns NULL when there is
@@ -23344,7 +23344,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
 }
 
 SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
-                                   const char *function) {
+                                 const char *function) {
     spy_device *device = tensor->object.device;
     if (tensor->offset_bytes % type->device_align) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
@@ -30867,7 +30867,8 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
-    if (unit->appended) spyi_memo_text_into(out, unit->appended); // the library's own, for gradients of one draw
+    if (unit->appended)
+        spyi_memo_text_into(out, unit->appended); // the library's own, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {

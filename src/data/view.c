@@ -57,7 +57,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
 }
 
 SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
-                                   const char *function) {
+                                 const char *function) {
     spy_device *device = tensor->object.device;
     if (tensor->offset_bytes % type->device_align) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
