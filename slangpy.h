@@ -2804,7 +2804,7 @@ SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 //
 // A pack has modules by their names (spy_module_desc.name, else the file's name) with their options, and calls by the
 // kinds and types of their arguments, as the cache of compiled calls has. Shapes, strides and offsets may differ from
-// those that were recorded. A module or a call that the pack lacks is SPY_ERROR_NO_COMPILER; the message has the line of
+// those that were recorded. Command lists can lie in a pack, too (spy_save_list). A module or a call that the pack lacks is SPY_ERROR_NO_COMPILER; the message has the line of
 // tools/pack's list that adds it.
 
 #ifdef __cplusplus
@@ -2818,8 +2818,8 @@ extern "C" {
 // Threads: any.
 SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
 
-// Copies the manifest of the device's pack, a text with a line for each module, architecture and call: fields with tabs
-// between them, "call", the target, the call, its kernels and their bytes. Returns the size of the text in bytes without
+// Copies the manifest of the device's pack, a text with a line for each module, architecture, call and list: fields with
+// tabs between them, "call", the target, the call, its kernels and their bytes. Returns the size of the text in bytes without
 // its NUL, and writes at most `capacity` bytes; `text` may be NULL when `capacity` is 0. 0 without a pack. Threads: any.
 SPY_API size_t spy_get_pack_manifest(spy_device *device, char *text, size_t capacity);
 
@@ -2956,6 +2956,43 @@ typedef struct spy_list_info {
 // Returns the contents and state of a list. NULL or a released list: all zero, and an error for
 // spy_take_error(NULL).
 SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
+
+// >>lists in packs
+//
+// A program that is shipped can load a recorded list from its pack (api/pack.h), and then knows nothing of it but
+// the names, types and sizes of its tensors:
+//
+//     spy_save_list(list, "blur", SPY_ARGS(spy_arg_tensor("image", a), spy_arg_tensor("result", b)));
+//     spy_save_pack(device, "app.pack");        // on a device with desc.record_pack
+//
+//     list = spy_load_list(device, "blur", SPY_ARGS(spy_arg_tensor("image", c), spy_arg_tensor("result", d)));
+//     spy_list_submit(list);                    // on a device with desc.pack, as often as one likes
+//
+// Saved are calls and dispatches with all their options, backward calls too; copies, fills and writes of tensors;
+// barriers, labels, markers and timestamps. Numbers, host arrays, bytes and generators keep the values that they
+// were recorded with; spy_list_set() changes them in the loaded list, which counts its calls as the recorded one
+// does. Draws, operations on textures, textures and samplers as arguments, addresses and handles in numbers and
+// bytes, and functions of spy_fuse_end() cannot be saved.
+
+// Puts a finished list into the pack that its device records, under a name that no other list of the pack has.
+// `tensors` names the tensors that the list uses, each by spy_arg_tensor(): all that another program is to
+// provide, and those that it is to get of the tensors that calls of the list make (spy_out_tensor). Gradients
+// and views need no names of their own: they are found as those of the tensors given. SPY_ERROR_UNSUPPORTED: the
+// device does not record a pack, or the list has something that cannot be saved, which the message names;
+// SPY_ERROR_NOT_FOUND: the list uses a tensor that is not given, or does not use one that is;
+// SPY_ERROR_INVALID_ARGUMENT: the list is not finished, or the name is taken. Threads: any.
+SPY_API spy_status spy_save_list(spy_command_list *list, const char *name, spy_args tensors);
+
+// Records a saved list again, as a finished list on the tensors given: each name of spy_save_list() once, by
+// spy_arg_tensor(); or by spy_out_tensor() where a call of the list makes the tensor, which may also be left out.
+// A tensor must have the element type and rank that it was recorded with. Its sizes may differ where the list
+// only calls functions with it, copies it or fills it; where the list dispatches over it, writes data to it or
+// uses a part of it, sizes (and, of a part, strides) must be those recorded. The device's pack must have what the
+// list calls; it needs no modules from the program. Released by the caller, or with the device. NULL on failure,
+// and no tensor is set: SPY_ERROR_UNSUPPORTED: the device has no pack; SPY_ERROR_NOT_FOUND: the pack has no such
+// list, or a tensor is missing or has an unknown name; SPY_ERROR_TYPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH: a tensor
+// does not fit; else an error of the call that failed. Threads: any. Cost: that of recording.
+SPY_API spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args tensors);
 
 #ifdef __cplusplus
 }
@@ -3955,6 +3992,16 @@ template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_list *list, uint32_t call,
                                                                     List &&args) {
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_save_list(spy_command_list *list, const char *name,
+                                                                     List &&tensors) {
+    return spy_save_list(list, name, spyi_args_now(static_cast<List &&>(tensors)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_command_list *>::type spy_load_list(spy_device *device, const char *name,
+                                                                             List &&tensors) {
+    return spy_load_list(device, name, spyi_args_now(static_cast<List &&>(tensors)));
 }
 
 // Arguments that point to a list. From a named list they return a spy_arg; from a temporary list they return
@@ -17486,6 +17533,10 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
 // calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+// Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked at, and
+// the ranks have been checked. NULL: the error has been reported.
+SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
+                                 const char *function);
 
 // >>gradient.c
 // A function that finds a type by its name in `object` (a unit or a module) and returns NULL when there is
@@ -23522,12 +23573,39 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     return false;
 }
 
+SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
+                                 const char *function) {
+    spy_device *device = tensor->object.device;
+    if (tensor->offset_bytes % type->device_align) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
+                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        return NULL;
+    }
+    if (!spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        return NULL;
+    }
+    spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
+    if (!spyi_view_fits(tensor, desc, &strides, type, function)) return NULL;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (!view) return NULL;
+    view->type = type;
+    view->shape = desc->shape;
+    view->strides = strides;
+    view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
+                                    desc->offset_elements * (int64_t)spyi_type_device_stride(type));
+    spyi_tensor_measure(view);
+    return view;
+}
+
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     const char *function = "spy_create_view";
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spyi_context *ctx = &device->ctx;
-    spy_tensor *view = NULL;
     const spyi_type *type = NULL;
     const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
@@ -23541,30 +23619,7 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     else
         type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function)
                           : tensor->type;
-    if (type && tensor->offset_bytes % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
-                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
-        type = NULL;
-    }
-    if (type && !spyi_shape_holds(&desc->shape, type)) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
-                       &error);
-        type = NULL;
-    }
-    if (type) {
-        spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
-        if (spyi_view_fits(tensor, desc, &strides, type, function)) view = spyi_view_new(tensor, function);
-        if (view) {
-            view->type = type;
-            view->shape = desc->shape;
-            view->strides = strides;
-            view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
-                                            desc->offset_elements * (int64_t)spyi_type_device_stride(type));
-            spyi_tensor_measure(view);
-        }
-    }
+    spy_tensor *view = type ? spyi_view_as(tensor, type, desc, function) : NULL;
     spyi_leave(device);
     return view;
 }
@@ -27244,6 +27299,8 @@ SPYI_FN const char *spyi_unit_name(const spyi_unit *unit);
 // Returns the unit's number, which is unique in its compiler, unlike its address.
 SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);
 SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
+// Describes a unit as the caller of spyi_unit_load() did, with other links; its memory is that of the unit.
+SPYI_FN void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc);
 // Loads the unit again from its files as they are now, linked to `link` instead of the units that it linked
 // before. `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On
 // failure the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
@@ -27526,6 +27583,7 @@ SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
 SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *parameter);
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs);
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *entry);
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage); // but for entry.stage
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
@@ -28782,6 +28840,39 @@ SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
     for (int i = 0; i < 3; i++)
         fits = fits && (e->threads[i] != 0) == (e->threads[0] != 0) && e->threads[i] <= 65536;
     (void)spyi_stream_expect(r, fits, "an entry point cannot be");
+}
+
+static void spyi_varyings_fields(spyi_stream *r, spyi_varyings *list, bool outputs) {
+    void *items = list->items;
+    spyi_stream_list(r, &list->count, SPYI_MOST_STREAM_PARAMS, &items, sizeof *list->items);
+    list->items = (spyi_varying *)items;
+    for (uint32_t i = 0; i < list->count; i++) {
+        spyi_varying *v = &list->items[i];
+        spyi_stream_text(r, &v->name);
+        spyi_stream_text(r, &v->semantic);
+        spyi_stream_u32(r, &v->semantic_index);
+        spyi_stream_u32(r, &v->location);
+        spyi_stream_u32(r, &v->param);
+        spyi_stream_bool(r, &v->field);
+        spyi_stream_text(r, &v->path);
+        spyi_stream_bool(r, &v->no_diff);
+        spyi_stream_u8(r, &v->interpolation);
+        spyi_stream_type(r, &v->type);
+        bool good = v->name && v->semantic && v->path && v->type && v->location < 65536 &&
+                    (v->param < SPYI_MOST_ENTRY_PARAMS || (outputs && v->param == UINT32_MAX)) &&
+                    v->interpolation <= SPYI_INTERPOLATION_LINEAR;
+        (void)spyi_stream_expect(r, good, "a shader's input or output cannot be");
+    }
+}
+
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage) {
+    spyi_stream_bool(r, &stage->declared);
+    stage->other = (spy_stage)spyi_stream_enum(r, (uint32_t)stage->other, (uint32_t)SPY_STAGE_DISPATCH + 1);
+    spyi_entry_fields(r, &stage->entry);
+    spyi_varyings_fields(r, &stage->inputs, false);
+    spyi_varyings_fields(r, &stage->outputs, true);
+    spyi_varyings_fields(r, &stage->system_inputs, false);
+    spyi_varyings_fields(r, &stage->system_outputs, true);
 }
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
@@ -31022,6 +31113,8 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
+    if (unit->appended)
+        spyi_memo_text_into(out, unit->appended); // the library's own, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {
@@ -31939,8 +32032,7 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
     return status;
 }
 
-// Describes a unit as the caller of spyi_unit_load() did; its memory is that of the unit.
-static void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc) {
+void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc) {
     memset(desc, 0, sizeof *desc);
     desc->path = unit->given_path;
     desc->name = unit->given_name;
@@ -34176,16 +34268,30 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
     if (entry) entry->v->release(entry);
 }
 
+static void spyi_stage_memo_fields(spyi_stream *r, void *answer) {
+    spyi_stage_fields(r, (spyi_stage *)answer);
+}
+
 bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out, spyi_text *error) {
     spyi_sl_stage_question q;
+    spyi_memo m;
     memset(out, 0, sizeof *out);
     q.name = name;
     q.stage = stage;
     q.out = out;
-    q.good = false;
+    q.good = true;
     if (!spyi_sl_name_is_safe(name)) return true; // it is no entry point
     size_t before = error->size;
-    spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+    spyi_memo_ask(&m, unit, 'g', name);
+    spyi_memo_add_number(&m, stage);
+    if (!spyi_memo_recall(&m, spyi_stage_memo_fields, out)) {
+        spyi_stage_free(out); // parts of a damaged answer
+        q.good = false;
+        spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+        if (q.good) spyi_memo_keep(&m, spyi_stage_memo_fields, out);
+    }
+    spyi_memo_end(&m);
+    out->entry.stage = stage;
     if (!q.good && error->size == before) spyi_text_add(error, "out of host memory");
     return q.good;
 }
@@ -51297,8 +51403,12 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
 
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out) {
     static const char *const modes[] = { "call", "backward", "forward" };
-    spyi_text_add(out, "%s %s.%s(", values->threads ? "dispatch" : modes[spyi_mode_of(values)],
-                  function->module->name, function->name);
+    const spyi_threads *threads = values->threads;
+    const char *what = !threads                                ? modes[spyi_mode_of(values)]
+                       : threads->stage == SPYI_STAGE_VERTEX   ? "vertex"
+                       : threads->stage == SPYI_STAGE_FRAGMENT ? "fragment"
+                                                               : "dispatch";
+    spyi_text_add(out, "%s %s.%s(", what, function->module->name, function->name);
     for (uint32_t i = 0; i < spyi_values_given(values);) {
         if (i) spyi_text_add(out, i == values->count ? "; " : ", ");
         i = spyi_call_value_text(values, i, out);
@@ -52987,7 +53097,7 @@ typedef struct spyi_sink_table {
     spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
-    void (*end_call)(spyi_sink *sink, spyi_plan *plan);
+    void (*end_call)(spyi_sink *sink, spyi_plan *plan, const spyi_values *values);
     void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
     // Records a draw, whose pipeline is among its uses. `name`: of its operation.
     spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
@@ -53023,6 +53133,13 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 // Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
+
+// These do what spy_dispatch() and spy_dispatch_indirect() do, for another public function.
+SPYI_FN spy_status spyi_dispatch_threads(spy_function *function, spy_uint3 threads, spy_args args,
+                                         const spy_call_options *options, const char *public_name);
+SPYI_FN spy_status spyi_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                          spy_args args, const spy_call_options *options,
+                                          const char *public_name);
 
 // How src/fuse makes calls of functions that end in a reduction. The caller has left the device.
 typedef struct spyi_fused_table {
@@ -56684,7 +56801,7 @@ static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, cons
     if (status == SPY_OK) status = sink->table->begin_call(sink, error);
     if (status != SPY_OK) return status;
     status = spyi_run(plan, values, sink, false, NULL, error);
-    if (status == SPY_OK) sink->table->end_call(sink, plan);
+    if (status == SPY_OK) sink->table->end_call(sink, plan, values);
     else sink->table->drop_call(sink);
     return status;
 }
@@ -57034,8 +57151,8 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     return SPY_OK;
 }
 
-static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
-                                   spy_args args, const spy_call_options *options) {
+static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads, spy_args args,
+                                   const spy_call_options *options, const char *name) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
     const char *problem = spyi_dispatch_problem(function, args, options);
@@ -57061,20 +57178,20 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
     return status;
 }
 
-spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
-                        const spy_call_options *options) {
+SPYI_FN spy_status spyi_dispatch_threads(spy_function *function, spy_uint3 threads, spy_args args,
+                                         const spy_call_options *options, const char *public_name) {
     spyi_threads t;
     memset(&t, 0, sizeof t);
     t.count[0] = threads.x;
     t.count[1] = threads.y;
     t.count[2] = threads.z;
-    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+    return spyi_run_threads(function, &t, args, options, public_name);
 }
 
-spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                 const spy_call_options *options) {
-    const char *name = "spy_dispatch_indirect";
-    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+SPYI_FN spy_status spyi_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                          spy_args args, const spy_call_options *options,
+                                          const char *public_name) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
     spyi_context *ctx = &function->object.device->ctx;
     spyi_text problem = { NULL, 0, 0 };
@@ -57091,14 +57208,25 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
         spyi_text_add(&problem, "the three group counts at index lie beyond the tensor's end");
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    if (status != SPY_OK) spyi_fail(ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+    if (status != SPY_OK)
+        spyi_fail(ctx, status, "%s: %s: %s", public_name, function->name, spyi_text_str(&problem));
     spyi_text_free(&problem);
     spyi_leave(function);
     if (status != SPY_OK) return status;
     t.counts = groups;
     t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
     t.count[0] = t.count[1] = t.count[2] = 1;
-    return spyi_run_threads(function, name, &t, args, options);
+    return spyi_run_threads(function, &t, args, options, public_name);
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    return spyi_dispatch_threads(function, threads, args, options, "spy_dispatch");
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    return spyi_dispatch_indirect(function, groups, index, args, options, "spy_dispatch_indirect");
 }
 
 // >>call/resolve.c ------------------------------------------------------------------------------------------
@@ -57809,6 +57937,16 @@ static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fra
 
 // >>stages
 
+// Returns whether the parameters that a stage's inputs and outputs belong to are there: the description may come
+// from a pack.
+static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function *function) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].param != UINT32_MAX &&
+            list->items[i].param >= function->overloads.items[0].param_count)
+            return false;
+    return true;
+}
+
 // Reads what reflection says of a stage's function.
 static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage *stage, spyi_text *error) {
     static const uint8_t bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
@@ -57825,7 +57963,7 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
     spy_status status = SPY_OK;
     if (!good) {
         spyi_text_add(error, "%s: %s: %s", spyi_stage_words[s], function->name, spyi_text_str(&problem));
-        status = SPY_ERROR_COMPILE;
+        status = spyi_is_packed(function->object.device) ? SPY_ERROR_NO_COMPILER : SPY_ERROR_COMPILE;
     } else if (!stage->declared) {
         const char *other = others[stage->other];
         spyi_text_add(error, "%s: '%s' is not a [shader(\"%s\")] function", spyi_stage_words[s],
@@ -57836,6 +57974,11 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
         spyi_text_add(error, "%s: '%s' has overloads; give the shader a name of its own", spyi_stage_words[s],
                       function->name);
         status = SPY_ERROR_AMBIGUOUS;
+    } else if (!spyi_raster_has_params(&stage->inputs, function) ||
+               !spyi_raster_has_params(&stage->outputs, function)) {
+        spyi_text_add(error, "%s: '%s' has other parameters than its description", spyi_stage_words[s],
+                      function->name);
+        status = SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_text_free(&problem);
     return status;
@@ -61233,6 +61376,7 @@ struct spy_command_list {
     spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;
+    struct spyi_notes *notes; // what spy_save_list() writes (saved.h); NULL: the device records no pack
     spy_command_list *previous, *next;
 };
 
@@ -61259,9 +61403,834 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
+// list_record.c: the inside of spy_list_copy() and its sisters. `name`: NULL for a pop.
+SPYI_FN spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                  spyi_text *error);
+SPYI_FN spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                  spyi_text *error);
+SPYI_FN spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                   size_t size_bytes, spyi_text *error);
+SPYI_FN spy_status spyi_list_barrier(spy_command_list *list, spyi_text *error);
+SPYI_FN spy_status spyi_list_label(spy_command_list *list, spyi_label label, const char *name,
+                                   spyi_text *error);
+SPYI_FN spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error);
+
 // list.c
+SPYI_FN spy_status spyi_list_finish(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_lists_attach(spy_device *device);
 SPYI_FN void spyi_list_free(struct spy_command_list *list);
+
+// >>list/saved.h --------------------------------------------------------------------------------------------
+
+// Lists in packs (spy_save_list, spy_load_list).
+//
+// A saved list has what the program asked for: which functions were called with which arguments, not what was
+// dispatched. spy_load_list() records the same again with the pack's kernels, through the same checks as any
+// recording, so tensors may have other sizes, and bytes that are not what was written give errors. The
+// recording keeps the bytes in spyi_notes as it goes on, because functions and arguments are gone later; only
+// devices that record a pack have notes.
+//
+// The bytes: a head (format, label), the tensors that the list works on, the slots, then modules, functions and
+// operations, each a count and its records. An operation refers to memory by a slot: a tensor, its gradient,
+// or a view of one of these. Types stand in the tensors and slots alone.
+
+// Raise this number with every change of what is written.
+#define SPYI_SCRIPT_FORMAT 1u
+#define SPYI_SCRIPT_NONE UINT32_MAX // no slot
+enum { SPYI_SCRIPT_MOST = 65536 };  // tensors, slots, modules, functions, items of a list
+
+typedef enum spyi_script_op {
+    SPYI_SCRIPT_CALL,
+    SPYI_SCRIPT_DISPATCH,
+    SPYI_SCRIPT_INDIRECT, // a dispatch whose numbers of groups lie in a tensor
+    SPYI_SCRIPT_COPY,
+    SPYI_SCRIPT_FILL,
+    SPYI_SCRIPT_WRITE,
+    SPYI_SCRIPT_BARRIER,
+    SPYI_SCRIPT_PUSH_LABEL,
+    SPYI_SCRIPT_POP_LABEL,
+    SPYI_SCRIPT_MARKER,
+    SPYI_SCRIPT_TIMESTAMP,
+    SPYI_SCRIPT_OP_COUNT
+} spyi_script_op;
+
+// >>recording
+
+// Memory that an operation uses, as it was when the operation was recorded.
+typedef struct spyi_noted_slot {
+    spyi_storage *storage; // one reference
+    const spyi_type *type;
+    spy_shape shape, strides;
+    uint64_t offset_bytes, begin_bytes, end_bytes;
+    bool made;  // the operation is a call that makes the tensor
+    bool fixed; // an operation fits only the recorded sizes
+    char *use;  // the operation that used it first, for messages
+} spyi_noted_slot;
+
+typedef struct spyi_notes {
+    spyi_text modules, functions, ops; // records
+    uint32_t module_count, function_count, op_count;
+    // Of the records, in their order: serials of units; ids of functions, with their modules' indices.
+    uint64_t *module_ids, *function_ids;
+    spyi_noted_slot *slots;
+    uint32_t slot_count, slot_capacity;
+    spyi_text refusal; // why the list cannot be saved; empty: it can
+} spyi_notes;
+
+// list_note.c: these do nothing unless the list has notes. They never fail: what cannot be saved, or out of
+// memory, is a refusal that spy_save_list() reports.
+SPYI_FN void spyi_notes_make(spy_command_list *list);
+SPYI_FN void spyi_notes_free(spy_command_list *list);
+SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values);
+// `tensor`, `from`, `name` and `data` are those of the operation; NULL and 0: it has none.
+SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
+                          const spy_tensor *from, const char *name, double value, const void *data,
+                          size_t size_bytes);
+SPYI_FN void spyi_note_refusal(spy_command_list *list, const char *what);
+// Returns the slot of a tensor's memory. `use`: for messages; may be NULL when the slot is known.
+SPYI_FN uint32_t spyi_note_slot(spyi_notes *notes, const spy_tensor *tensor, bool made, bool fixed,
+                                const char *use);
+
+// >>the fields, in one order for writing and reading
+
+typedef struct spyi_loading spyi_loading; // list_load.c
+
+typedef struct spyi_script_io {
+    spyi_stream r;
+    // Writing.
+    spyi_notes *notes;
+    bool fixed;      // slots of this operation are
+    const char *use; // of this operation
+    // Reading.
+    spyi_loading *loading;
+    struct spyi_script_block *blocks; // memory that lives until spyi_script_free()
+} spyi_script_io;
+
+// list_fields.c
+SPYI_FN void *spyi_script_take(spyi_script_io *io,
+                               size_t size); // reading; zeroed. NULL: the stream has failed
+SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text); // NULL stays NULL
+SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape);
+SPYI_FN void spyi_script_args(spyi_script_io *io, spy_args *args);
+SPYI_FN void spyi_script_options(spyi_script_io *io, spy_call_options *options);
+// `link` has the indices of the modules that it links, desc->link_count of them.
+SPYI_FN void spyi_script_module(spyi_script_io *io, spy_module_desc *desc, uint32_t **link);
+SPYI_FN void spyi_script_function(spyi_script_io *io, uint32_t *module, const char **name,
+                                  spyi_declaration **declared, uint32_t *declared_count);
+SPYI_FN void spyi_script_free(spyi_script_io *io);
+
+// A tensor that the list works on: the program gives it, or a call of the list makes it.
+typedef struct spyi_script_tensor {
+    const char *name; // NULL: made, and nobody asks for it
+    const spyi_type *type;
+    spy_shape shape, strides;
+    bool made, fixed_shape, fixed_strides;
+} spyi_script_tensor;
+
+typedef struct spyi_script_slot {
+    uint32_t tensor; // index
+    uint32_t grad;   // 0: the tensor; 1 + SPYI_GRAD_*: its gradient
+    bool view;       // of that, by the next members
+    const spyi_type *type;
+    spy_shape shape, strides;
+    int64_t offset_bytes; // from element 0
+} spyi_script_slot;
+
+SPYI_FN void spyi_script_tensors(spyi_script_io *io, spyi_script_tensor **tensors, uint32_t *count);
+SPYI_FN void spyi_script_slots(spyi_script_io *io, spyi_script_slot **slots, uint32_t *count,
+                               uint32_t tensor_count);
+// Appends the name under which a pack has a list for this kind of device.
+SPYI_FN void spyi_script_question(const spy_device *device, const char *name, spyi_text *out);
+
+// list_load.c, for the fields: the tensor of a slot; NULL: the stream has failed.
+SPYI_FN spy_tensor *spyi_loading_tensor(spyi_script_io *io, uint32_t slot);
+// Returns where a call of the list puts the tensor of this slot; NULL: the stream has failed.
+SPYI_FN spy_tensor **spyi_loading_made(spyi_script_io *io, uint32_t slot);
+// The same for a spy_result.
+SPYI_FN spy_result *spyi_loading_result(spyi_script_io *io, uint32_t slot);
+
+// >>list/list_fields.c --------------------------------------------------------------------------------------
+
+// The fields of a saved list: the same functions write and read them. What is read is not trusted: here it is
+// checked as far as memory is concerned, and the calls that it becomes check the rest.
+
+enum { SPYI_SCRIPT_DEEPEST = 16 };
+
+// >>memory of what is read
+
+typedef struct spyi_script_block {
+    struct spyi_script_block *next;
+    uint64_t padding; // the bytes behind it are aligned to 16
+} spyi_script_block;
+
+SPYI_FN void *spyi_script_take(spyi_script_io *io, size_t size) {
+    spyi_script_block *block = (spyi_script_block *)spyi_calloc(1, sizeof *block + size);
+    if (!block) {
+        spyi_stream_fail(&io->r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        return NULL;
+    }
+    block->next = io->blocks;
+    io->blocks = block;
+    return block + 1;
+}
+
+SPYI_FN void spyi_script_free(spyi_script_io *io) {
+    while (io->blocks) {
+        spyi_script_block *block = io->blocks;
+        io->blocks = block->next;
+        free(block);
+    }
+    spyi_text_free(&io->r.problem);
+    free(io->r.types);
+    io->r.types = NULL;
+}
+
+// >>plain fields
+
+// Bytes that were read stay where they are as long as the list is loaded.
+static const void *spyi_script_bytes_at(spyi_script_io *io, size_t size) {
+    const void *at = io->r.at;
+    if (!spyi_stream_expect(&io->r, size <= io->r.left, "it ends too early")) return NULL;
+    io->r.at += size;
+    io->r.left -= size;
+    return at;
+}
+
+SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text) {
+    spyi_stream *r = &io->r;
+    uint32_t size = r->out && *text ? (uint32_t)strlen(*text) + 1 : 0; // bytes with the NUL; 0: NULL
+    spyi_stream_u32(r, &size);
+    if (r->out) {
+        if (size) spyi_stream_raw(r, (void *)(uintptr_t)*text, size);
+        return;
+    }
+    const char *at = size ? (const char *)spyi_script_bytes_at(io, size) : NULL;
+    *text = at && spyi_stream_expect(r, at[size - 1] == '\0', "a text has no end") ? at : NULL;
+}
+
+SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape) {
+    if (!io->r.out) memset(shape, 0, sizeof *shape);
+    shape->rank = spyi_stream_enum(&io->r, shape->rank, SPY_MAX_RANK + 1);
+    spyi_stream_raw(&io->r, shape->dims, shape->rank * sizeof *shape->dims);
+}
+
+// A list's length. When reading, returns memory for the items, each of which takes at least `least` bytes of the stream.
+static void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least) {
+    spyi_stream_u32(&io->r, count);
+    if (io->r.out) return NULL;
+    bool good = spyi_stream_expect(&io->r, *count <= SPYI_SCRIPT_MOST && *count <= io->r.left / least,
+                                   "a list is too long");
+    void *items = good ? spyi_script_take(io, ((size_t)*count + 1) * item_size) : NULL;
+    if (!items) *count = 0;
+    return items;
+}
+
+static void spyi_script_texts(spyi_script_io *io, const char *const **texts, size_t *count) {
+    uint32_t n = io->r.out ? (uint32_t)*count : 0;
+    const char **items = (const char **)spyi_script_list(io, &n, sizeof *items, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = io->r.out ? (*texts)[i] : NULL;
+        spyi_script_text(io, &text);
+        (void)spyi_stream_expect(&io->r, text != NULL, "a text is missing");
+        if (items) items[i] = text;
+    }
+    if (io->r.out) return;
+    *texts = items;
+    *count = io->r.status == SPY_OK ? n : 0;
+}
+
+// >>arguments
+
+// Generators by their numbers in saved lists. They keep their numbers in spy_arg.dims, but for grids.
+static const char *const spyi_script_kinds[] = { "call_id",   "thread_id",  "range",
+                                                 "wang_hash", "rand_float", "grid" };
+enum { SPYI_SCRIPT_GRID = 5, SPYI_SCRIPT_KIND_COUNT = 6 };
+
+static spy_arg spyi_script_generator(uint32_t number) {
+    spy_grid_desc none;
+    switch (number) {
+    case 0: return spy_arg_call_id(NULL);
+    case 1: return spy_arg_thread_id(NULL);
+    case 2: return spy_arg_range(NULL, 0, 1, 1);
+    case 3: return spy_arg_wang_hash(NULL, NULL);
+    case 4: return spy_arg_rand_float(NULL, 0, 1, NULL);
+    default: memset(&none, 0, sizeof none); return spy_arg_grid(NULL, &none);
+    }
+}
+
+static void spyi_script_grid(spyi_script_io *io, spy_arg *arg) {
+    spy_grid_desc *desc = io->r.out ? (spy_grid_desc *)(uintptr_t)arg->value.data
+                                    : (spy_grid_desc *)spyi_script_take(io, sizeof *desc);
+    if (!desc) return;
+    spyi_script_shape(io, &desc->shape);
+    spyi_script_shape(io, &desc->offset);
+    spyi_script_shape(io, &desc->stride);
+    arg->value.data = desc;
+}
+
+static void spyi_script_custom(spyi_script_io *io, spy_arg *arg) {
+    spyi_stream *r = &io->r;
+    uint32_t number = 0;
+    if (r->out) {
+        while (number < SPYI_SCRIPT_KIND_COUNT && strcmp(spyi_script_kinds[number], arg->_custom->name) != 0)
+            number++;
+        if (number == SPYI_SCRIPT_KIND_COUNT) {
+            spyi_stream_fail(r, SPY_ERROR_UNSUPPORTED, "argument '%s' is a %s, which cannot be saved",
+                             arg->name ? arg->name : "", arg->_custom->name);
+            return;
+        }
+    }
+    number = spyi_stream_enum(r, number, SPYI_SCRIPT_KIND_COUNT);
+    if (!r->out) {
+        spy_arg made = spyi_script_generator(number);
+        arg->_custom = made._custom;
+        arg->count = made.count;
+        memcpy(arg->dims, made.dims, sizeof arg->dims);
+    }
+    if (number == SPYI_SCRIPT_GRID) {
+        spyi_script_grid(io, arg);
+        return;
+    }
+    spyi_stream_dims(r, arg->dims);
+    bool good = true; // the numbers of all generators fit 32 bits
+    for (int d = 0; d < SPY_MAX_RANK; d++)
+        good = good && arg->dims[d] >= INT32_MIN && arg->dims[d] <= (int64_t)UINT32_MAX;
+    (void)spyi_stream_expect(r, good, "a generator's number is beyond its range");
+}
+
+static void spyi_script_slot_number(spyi_script_io *io, const spy_tensor *tensor, bool made, uint32_t *slot) {
+    if (io->r.out)
+        *slot = tensor ? spyi_note_slot(io->notes, tensor, made, io->fixed, io->use) : SPYI_SCRIPT_NONE;
+    spyi_stream_u32(&io->r, slot);
+}
+
+// The bytes of a host array, or of one value.
+static void spyi_script_data(spyi_script_io *io, spy_arg *arg, size_t size) {
+    uint64_t bytes = size;
+    spyi_stream_u64(&io->r, &bytes);
+    if (io->r.out) {
+        if (size) spyi_stream_raw(&io->r, (void *)(uintptr_t)arg->value.data, size);
+        return;
+    }
+    const void *at = spyi_stream_expect(&io->r, bytes == size, "data have another size than they say")
+                         ? spyi_script_bytes_at(io, size)
+                         : NULL;
+    void *copy = at ? spyi_script_take(io, size + 64) : NULL; // aligned, unlike the stream
+    if (copy) memcpy(copy, at, size);
+    arg->value.data = copy;
+}
+
+static void spyi_script_array(spyi_script_io *io, spy_arg *arg) {
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    if (io->r.out) {
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, shape.rank * sizeof *shape.dims);
+    }
+    spyi_script_shape(io, &shape);
+    arg->count = shape.rank;
+    memcpy(arg->dims, shape.dims, sizeof arg->dims);
+    spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
+    int64_t count = spyi_shape_count(&shape), element = (int64_t)spy_dtype_size_bytes(dtype);
+    if (!spyi_stream_expect(&io->r, count >= 0 && count <= SPYI_MOST_BYTES / (element ? element : 1),
+                            "an array has no sizes"))
+        return;
+    spyi_script_data(io, arg, (size_t)(count * element));
+}
+
+static void spyi_script_arg(spyi_script_io *io, spy_arg *arg, int depth);
+
+static void spyi_script_fields(spyi_script_io *io, spy_args *fields, int depth) {
+    uint32_t count = io->r.out ? (uint32_t)fields->count : 0;
+    if (!spyi_stream_expect(&io->r, depth <= SPYI_SCRIPT_DEEPEST, "structs are nested too deep")) return;
+    spy_arg *items = (spy_arg *)spyi_script_list(io, &count, sizeof *items, 24);
+    if (io->r.out) items = (spy_arg *)(uintptr_t)fields->items;
+    for (uint32_t i = 0; i < count && io->r.status == SPY_OK; i++) spyi_script_arg(io, &items[i], depth);
+    fields->items = items;
+    fields->count = count;
+}
+
+// Returns whether an argument of this kind can have this direction in a list. Of numbers and bytes only inputs:
+// the others have addresses of the program's memory.
+static bool spyi_script_direction(const spy_arg *arg) {
+    spy_direction d = arg->direction;
+    switch (arg->kind) {
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT:
+    case SPY_ARG_KIND_DATA: return d == SPY_DIRECTION_DEFAULT || d == SPY_DIRECTION_DROP;
+    case SPY_ARG_KIND_ARRAY:
+        return d == SPY_DIRECTION_DEFAULT || d == SPY_DIRECTION_DROP || d == SPY_DIRECTION_ANY;
+    case SPY_ARG_KIND_TENSOR: return true;
+    case SPY_ARG_KIND_NEW:
+    case SPY_ARG_KIND_RESULT: return d == SPY_DIRECTION_OUT;
+    case SPY_ARG_KIND_STRUCT:
+    case SPY_ARG_KIND_PAIR:
+    case SPY_ARG_KIND_CUSTOM: return d == SPY_DIRECTION_DEFAULT;
+    default: return false;
+    }
+}
+
+static void spyi_script_arg_value(spyi_script_io *io, spy_arg *arg, int depth) {
+    spyi_stream *r = &io->r;
+    uint32_t slot = 0;
+    spy_args fields;
+    switch (arg->kind) {
+    case SPY_ARG_KIND_TENSOR:
+        spyi_script_slot_number(io, arg->value.tensor, false, &slot);
+        if (!r->out) arg->value.tensor = spyi_loading_tensor(io, slot);
+        return;
+    case SPY_ARG_KIND_NEW:
+        spyi_script_slot_number(io, r->out ? *arg->value.new_tensor : NULL, true, &slot);
+        if (!r->out) arg->value.new_tensor = spyi_loading_made(io, slot);
+        return;
+    case SPY_ARG_KIND_RESULT: // without a tensor, the function returns nothing
+        spyi_script_slot_number(io, r->out ? arg->value.result->tensor : NULL, true, &slot);
+        if (!r->out) arg->value.result = spyi_loading_result(io, slot);
+        return;
+    case SPY_ARG_KIND_ARRAY: spyi_script_array(io, arg); return;
+    case SPY_ARG_KIND_DATA: {
+        uint32_t size = r->out ? (uint32_t)arg->count : 0;
+        spyi_stream_u32(r, &size);
+        arg->count = size;
+        spyi_script_data(io, arg, size);
+        return;
+    }
+    case SPY_ARG_KIND_STRUCT:
+    case SPY_ARG_KIND_PAIR:
+        fields.items = arg->value.fields;
+        fields.count = arg->count;
+        spyi_script_fields(io, &fields, depth + 1);
+        arg->value.fields = fields.items;
+        arg->count = fields.count;
+        return;
+    case SPY_ARG_KIND_CUSTOM: spyi_script_custom(io, arg); return;
+    default: spyi_stream_raw(r, &arg->value.u, sizeof arg->value.u); return; // a number
+    }
+}
+
+static void spyi_script_arg(spyi_script_io *io, spy_arg *arg, int depth) {
+    spyi_stream *r = &io->r;
+    if (!r->out) memset(arg, 0, sizeof *arg);
+    spyi_script_text(io, &arg->name);
+    arg->kind = (spy_arg_kind)spyi_stream_enum(r, (uint32_t)arg->kind, (uint32_t)SPY_ARG_KIND_PAIR + 1);
+    arg->direction =
+        (spy_direction)spyi_stream_enum(r, (uint32_t)arg->direction, (uint32_t)SPY_DIRECTION_DROP + 1);
+    arg->dtype = (spy_dtype)spyi_stream_enum(r, (uint32_t)arg->dtype, SPY_DTYPE_COUNT);
+    arg->_map_count = spyi_stream_enum(r, arg->_map_count, SPYI_MAP_WHOLE + 1);
+    if (arg->_map_count <= SPY_MAX_RANK) spyi_stream_raw(r, arg->_map, arg->_map_count);
+    spyi_script_text(io, &arg->type);
+    if (!spyi_stream_expect(r, spyi_script_direction(arg), "an argument cannot be in a list")) return;
+    spyi_script_arg_value(io, arg, depth);
+}
+
+SPYI_FN void spyi_script_args(spyi_script_io *io, spy_args *args) {
+    spyi_script_fields(io, args, 0);
+}
+
+SPYI_FN void spyi_script_options(spyi_script_io *io, spy_call_options *o) {
+    spyi_stream *r = &io->r;
+    spyi_script_text(io, &o->prelude);
+    spyi_script_args(io, &o->constants);
+    spyi_script_args(io, &o->globals);
+    spyi_script_texts(io, &o->conformances, &o->conformance_count);
+    for (int i = 0; i < 3; i++) spyi_stream_u32(r, &o->thread_group_size[i]);
+    spyi_script_shape(io, &o->call_group_shape);
+    spyi_script_shape(io, &o->thread_count);
+    o->mode = (spy_call_mode)spyi_stream_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
+    spyi_stream_bool(r, &o->deterministic);
+    spyi_stream_u32(r, &o->shared_bytes);
+}
+
+// >>modules and functions
+
+SPYI_FN void spyi_script_module(spyi_script_io *io, spy_module_desc *desc, uint32_t **link) {
+    spyi_stream *r = &io->r;
+    spy_compile_options *o = &desc->options;
+    uint32_t defines = r->out ? (uint32_t)desc->define_count : 0,
+             links = r->out ? (uint32_t)desc->link_count : 0;
+    spyi_script_text(io, &desc->name);
+    (void)spyi_stream_expect(r, desc->name != NULL, "a module has no name");
+    spy_define *items = (spy_define *)spyi_script_list(io, &defines, sizeof *items, 8);
+    for (uint32_t i = 0; i < defines; i++) {
+        spy_define one;
+        memset(&one, 0, sizeof one);
+        if (r->out) one = desc->defines[i];
+        spyi_script_text(io, &one.name);
+        spyi_script_text(io, &one.value);
+        if (items) items[i] = one;
+    }
+    uint32_t *indices = (uint32_t *)spyi_script_list(io, &links, sizeof *indices, 4);
+    if (r->out) indices = *link;
+    for (uint32_t i = 0; i < links; i++) spyi_stream_u32(r, &indices[i]);
+    spyi_script_texts(io, &desc->conformances, &desc->conformance_count);
+    o->optimization = (spy_optimization)spyi_stream_enum(r, (uint32_t)o->optimization,
+                                                         (uint32_t)SPY_OPTIMIZATION_HIGHEST + 1);
+    o->debug_info =
+        (spy_debug_info)spyi_stream_enum(r, (uint32_t)o->debug_info, (uint32_t)SPY_DEBUG_INFO_FULL + 1);
+    o->float_mode =
+        (spy_float_mode)spyi_stream_enum(r, (uint32_t)o->float_mode, (uint32_t)SPY_FLOAT_MODE_FAST + 1);
+    spyi_stream_bool(r, &o->warnings_as_errors);
+    spyi_stream_bool(r, &o->experimental_features);
+    spyi_stream_bool(r, &desc->strict_broadcasting);
+    spyi_stream_bool(r, &desc->zero_missing);
+    if (r->out) return;
+    desc->defines = items;
+    desc->define_count = defines;
+    desc->link_count = links;
+    *link = indices;
+}
+
+SPYI_FN void spyi_script_function(spyi_script_io *io, uint32_t *module, const char **name,
+                                  spyi_declaration **declared, uint32_t *declared_count) {
+    spyi_stream *r = &io->r;
+    spyi_stream_u32(r, module);
+    spyi_script_text(io, name);
+    (void)spyi_stream_expect(r, *name && **name, "a function has no name");
+    spyi_declaration *items = (spyi_declaration *)spyi_script_list(io, declared_count, sizeof *items, 17);
+    if (r->out) items = *declared;
+    for (uint32_t i = 0; i < *declared_count; i++) {
+        spyi_declaration *d = &items[i];
+        spyi_script_text(io, &d->name);
+        spyi_stream_u32(r, &d->position);
+        spyi_script_text(io, &d->type);
+        spyi_stream_u8(r, &d->map_count);
+        spyi_stream_raw(r, d->map, sizeof d->map);
+        (void)spyi_stream_expect(r, d->map_count <= SPY_MAX_RANK || d->map_count == SPYI_MAP_WHOLE,
+                                 "a mapping is too long");
+    }
+    *declared = items;
+}
+
+// >>tensors and slots
+
+// Returns whether a shape's dimensions are sizes, of at most as many bytes as the library allows.
+static bool spyi_script_sizes(const spy_shape *shape, const spyi_type *type) {
+    return type && spyi_shape_holds(shape, type);
+}
+
+SPYI_FN void spyi_script_tensors(spyi_script_io *io, spyi_script_tensor **tensors, uint32_t *count) {
+    spyi_stream *r = &io->r;
+    spyi_script_tensor *items = (spyi_script_tensor *)spyi_script_list(io, count, sizeof *items, 19);
+    if (r->out) items = *tensors;
+    for (uint32_t i = 0; i < *count && r->status == SPY_OK; i++) {
+        spyi_script_tensor *t = &items[i];
+        spyi_script_text(io, &t->name);
+        spyi_stream_type(r, &t->type);
+        spyi_script_shape(io, &t->shape);
+        spyi_script_shape(io, &t->strides);
+        spyi_stream_bool(r, &t->made);
+        spyi_stream_bool(r, &t->fixed_shape);
+        spyi_stream_bool(r, &t->fixed_strides);
+        (void)spyi_stream_expect(r,
+                                 (t->made || t->name) && spyi_script_sizes(&t->shape, t->type) &&
+                                     t->strides.rank == t->shape.rank,
+                                 "a tensor has no name, or no sizes");
+    }
+    *tensors = items;
+}
+
+SPYI_FN void spyi_script_slots(spyi_script_io *io, spyi_script_slot **slots, uint32_t *count,
+                               uint32_t tensor_count) {
+    spyi_stream *r = &io->r;
+    spyi_script_slot *items = (spyi_script_slot *)spyi_script_list(io, count, sizeof *items, 9);
+    if (r->out) items = *slots;
+    for (uint32_t i = 0; i < *count && r->status == SPY_OK; i++) {
+        spyi_script_slot *s = &items[i];
+        uint64_t offset = (uint64_t)s->offset_bytes;
+        spyi_stream_u32(r, &s->tensor);
+        s->grad = spyi_stream_enum(r, s->grad, 3);
+        spyi_stream_bool(r, &s->view);
+        (void)spyi_stream_expect(r, s->tensor < tensor_count, "it has no such tensor");
+        if (!s->view) continue;
+        spyi_stream_type(r, &s->type);
+        spyi_script_shape(io, &s->shape);
+        spyi_script_shape(io, &s->strides);
+        spyi_stream_u64(r, &offset);
+        s->offset_bytes = (int64_t)offset;
+        (void)spyi_stream_expect(r, spyi_script_sizes(&s->shape, s->type) && s->strides.rank == s->shape.rank,
+                                 "a view has no sizes");
+    }
+    *slots = items;
+}
+
+SPYI_FN void spyi_script_question(const spy_device *device, const char *name, spyi_text *out) {
+    spyi_text_add(out, "list of a pack for %s: %s",
+                  spyi_rules_of(device->base->limits.profile.target)->suffix, name);
+}
+
+// >>list/list_note.c ----------------------------------------------------------------------------------------
+
+// What a list of a device that records a pack keeps of its operations, for spy_save_list(): see saved.h.
+
+SPYI_FN void spyi_notes_make(spy_command_list *list) {
+    spy_device *device = list->sink.object.device;
+    if (SPYI_HAS_COMPILER && spyi_is_recording(device))
+        list->notes = (spyi_notes *)spyi_allocate(&device->ctx, sizeof *list->notes);
+}
+
+SPYI_FN void spyi_notes_free(spy_command_list *list) {
+    spy_device *device = list->sink.object.device;
+    spyi_notes *n = list->notes;
+    if (!SPYI_HAS_COMPILER || !n) return;
+    for (uint32_t i = 0; i < n->slot_count; i++) {
+        if (n->slots[i].storage) spyi_resource_release(device, &n->slots[i].storage->resource);
+        free(n->slots[i].use);
+    }
+    free(n->slots);
+    free(n->module_ids);
+    free(n->function_ids);
+    spyi_text_free(&n->modules);
+    spyi_text_free(&n->functions);
+    spyi_text_free(&n->ops);
+    spyi_text_free(&n->refusal);
+    spyi_free(&device->ctx, n, sizeof *n);
+    list->notes = NULL;
+}
+
+SPYI_FN void spyi_note_refusal(spy_command_list *list, const char *what) {
+    spyi_notes *n = list->notes;
+    if (!SPYI_HAS_COMPILER || !n) return;
+    n->op_count++;
+    if (!n->refusal.size) spyi_text_add(&n->refusal, "operation %u: %s", n->op_count, what);
+}
+
+// Begins the record of an operation.
+static void spyi_note_begin(spyi_script_io *io, spyi_notes *notes, spyi_script_op op, const char *use) {
+    memset(io, 0, sizeof *io);
+    io->r.name = "list";
+    io->r.out = &notes->ops;
+    io->notes = notes;
+    io->use = use;
+    (void)spyi_stream_enum(&io->r, (uint32_t)op, SPYI_SCRIPT_OP_COUNT);
+}
+
+// Ends it. What could not be written is a refusal, and the record is removed.
+static void spyi_note_end(spy_command_list *list, spyi_script_io *io, size_t begin, uint32_t failed) {
+    spyi_notes *n = list->notes;
+    spyi_text what = { NULL, 0, 0 };
+    bool good = io->r.status == SPY_OK && spyi_failed_allocations() == failed;
+    if (good) {
+        n->op_count++;
+    } else {
+        n->ops.size = begin;
+        spyi_text_add(&what, "%s%s%s", io->use ? io->use : "", io->use ? ": " : "",
+                      io->r.status != SPY_OK ? spyi_text_str(&io->r.problem) : "out of host memory");
+        spyi_note_refusal(list, spyi_text_str(&what));
+    }
+    spyi_text_free(&what);
+    spyi_script_free(io);
+}
+
+// >>slots
+
+static bool spyi_note_same_slot(const spyi_noted_slot *s, const spy_tensor *t) {
+    return s->storage == t->storage && s->type == t->type && s->offset_bytes == t->offset_bytes &&
+           memcmp(&s->shape, &t->shape, sizeof s->shape) == 0 &&
+           memcmp(&s->strides, &t->strides, sizeof s->strides) == 0;
+}
+
+SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, bool fixed, const char *use) {
+    uint32_t i = 0;
+    while (i < n->slot_count && !spyi_note_same_slot(&n->slots[i], t)) i++;
+    if (i == n->slot_count) {
+        if (n->slot_count == n->slot_capacity) {
+            uint32_t capacity = n->slot_capacity ? 2 * n->slot_capacity : 16;
+            spyi_noted_slot *grown = (spyi_noted_slot *)spyi_realloc(n->slots, capacity * sizeof *grown);
+            if (!grown) return SPYI_SCRIPT_NONE; // counted as a failed allocation
+            n->slots = grown;
+            n->slot_capacity = capacity;
+        }
+        spyi_noted_slot *s = &n->slots[n->slot_count++];
+        memset(s, 0, sizeof *s);
+        s->storage = t->storage;
+        if (s->storage) spyi_resource_retain(&s->storage->resource);
+        s->type = t->type;
+        s->shape = t->shape;
+        s->strides = t->strides;
+        s->offset_bytes = t->offset_bytes;
+        s->begin_bytes = t->begin_bytes;
+        s->end_bytes = t->end_bytes;
+        s->made = made;
+        s->use = spyi_strdup(use ? use : "");
+    }
+    n->slots[i].fixed = n->slots[i].fixed || fixed;
+    return i;
+}
+
+// >>functions
+
+// Adds a number to an array of `count`; the array grows at powers of two.
+static bool spyi_note_id(uint64_t **ids, uint32_t count, uint64_t id) {
+    if ((count & (count - 1)) == 0) {
+        uint64_t *grown = (uint64_t *)spyi_realloc(*ids, (count ? 2 * (size_t)count : 1) * sizeof **ids);
+        if (!grown) return false;
+        *ids = grown;
+    }
+    (*ids)[count] = id;
+    return true;
+}
+
+// Returns the index of the module's record, which is made if need be, behind those of the modules that it links.
+static uint32_t spyi_note_module(spyi_notes *n, spyi_script_io *op, const spy_module *module) {
+    uint64_t id = spyi_unit_serial(module->unit);
+    uint32_t at = 0;
+    while (at < n->module_count && n->module_ids[at] != id) at++;
+    if (at < n->module_count) return at;
+    if (module->fused || module->fixed) {
+        spyi_stream_fail(&op->r, SPY_ERROR_UNSUPPORTED,
+                         "module '%s' was made by the library, and its functions cannot be saved",
+                         module->name);
+        return 0;
+    }
+    uint32_t *link = (uint32_t *)spyi_malloc((module->link_count + 1) * sizeof *link);
+    for (size_t i = 0; link && i < module->link_count; i++)
+        link[i] = spyi_note_module(n, op, module->link[i]);
+    spyi_script_io io;
+    spyi_unit_desc unit;
+    spy_module_desc desc;
+    spyi_unit_describe(module->unit, NULL, &unit);
+    memset(&io, 0, sizeof io);
+    memset(&desc, 0, sizeof desc);
+    io.r.out = &n->modules;
+    desc.name = spyi_unit_name(module->unit);
+    desc.defines = unit.defines;
+    desc.define_count = unit.define_count;
+    desc.link_count = module->link_count;
+    desc.conformances = unit.conformances;
+    desc.conformance_count = unit.conformance_count;
+    desc.options = unit.options;
+    desc.strict_broadcasting = module->strict_broadcasting;
+    desc.zero_missing = module->zero_missing;
+    bool good = link && op->r.status == SPY_OK && spyi_note_id(&n->module_ids, n->module_count, id);
+    if (good) spyi_script_module(&io, &desc, &link);
+    free(link);
+    return good ? n->module_count++ : 0;
+}
+
+static uint32_t spyi_note_function(spyi_notes *n, spyi_script_io *op, const spy_function *function) {
+    uint32_t at = 0, module = spyi_note_module(n, op, function->module);
+    const spyi_declared *declared = function->declared;
+    uint32_t count = declared ? declared->count : 0;
+    spyi_declaration *items = declared ? declared->items : NULL;
+    const char *name = function->name;
+    uint64_t id = (uint64_t)function->id << 32 | module; // a reload gives the module another record
+    while (at < n->function_count && n->function_ids[at] != id) at++;
+    if (at < n->function_count || op->r.status != SPY_OK || !spyi_note_id(&n->function_ids, at, id))
+        return at;
+    spyi_script_io io;
+    memset(&io, 0, sizeof io);
+    io.r.out = &n->functions;
+    spyi_script_function(&io, &module, &name, &items, &count);
+    return n->function_count++;
+}
+
+// >>operations
+
+// Copies the arguments with the numbers first to end - 1 of a call, without their fields and without those that
+// the library gave.
+static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32_t end, spy_arg *room) {
+    spy_args args = { room, 0 };
+    for (uint32_t i = first; i < end; i = spyi_value_end(values->items, i)) {
+        const spyi_value *v = &values->items[i];
+        if (v->custom && (v->custom->run->traits & SPYI_TRAIT_SYSTEM)) continue;
+        room[args.count++] = *v->arg;
+    }
+    return args;
+}
+
+// Returns the path of a value that has an address or a handle in itself, which mean nothing to another process;
+// NULL: there is none. Tensors are given anew when the list is loaded.
+static const char *spyi_note_address(const spy_command_list *list, const spyi_list_call *call,
+                                     const spyi_values *values) {
+    for (uint32_t i = 0; i < call->plan->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &call->plan->bound.leaves[i];
+        if (leaf->untracked && !values->items[leaf->value].tensor) return leaf->path;
+    }
+    for (uint32_t k = 0; k < call->op_count; k++) {
+        const spyi_bound_inputs *inputs = &list->ops[call->first_op + k].variant->bound_inputs;
+        for (uint32_t i = 0; i < inputs->count; i++)
+            if (inputs->leaves[i].untracked && !values->items[inputs->leaves[i].value].tensor)
+                return inputs->leaves[i].path;
+    }
+    return NULL;
+}
+
+SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values) {
+    spyi_notes *n = list->notes;
+    spy_function *function = call->plan->function;
+    const spyi_threads *threads = values->threads;
+    // The call whose sums these are adds them again.
+    if (!SPYI_HAS_COMPILER || !n || function == function->object.device->finish_sums) return;
+    uint32_t failed = spyi_failed_allocations(), given = spyi_values_given(values);
+    size_t begin = n->ops.size;
+    spyi_text use = { NULL, 0, 0 };
+    spyi_script_io io;
+    spy_call_options options;
+    spy_arg *room = (spy_arg *)spyi_malloc((given + 1) * sizeof *room);
+    spyi_text_add(&use, "%s '%s'", threads ? "dispatch of" : "call of", function->name);
+    spyi_note_begin(&io, n,
+                    !threads          ? SPYI_SCRIPT_CALL
+                    : threads->counts ? SPYI_SCRIPT_INDIRECT
+                                      : SPYI_SCRIPT_DISPATCH,
+                    spyi_text_str(&use));
+    const char *address = spyi_note_address(list, call, values);
+    if (address)
+        spyi_stream_fail(&io.r, SPY_ERROR_UNSUPPORTED,
+                         "'%s' has an address or a handle of this process, which cannot be saved", address);
+    uint32_t index = spyi_note_function(n, &io, function);
+    memset(&options, 0, sizeof options);
+    if (values->options) options = *values->options;
+    // What counts its threads itself may read and write the memory of the recorded sizes.
+    io.fixed = threads || options.thread_count.rank;
+    spyi_stream_u32(&io.r, &index);
+    if (room) {
+        spy_args args = spyi_note_args(values, 0, values->count, room);
+        spyi_script_args(&io, &args);
+        options.globals = spyi_note_args(values, values->count, given, room);
+        spyi_script_options(&io, &options);
+    }
+    for (int i = 0; threads && i < 3; i++) {
+        uint32_t size = threads->count[i];
+        spyi_stream_u32(&io.r, &size);
+    }
+    if (threads && threads->counts) {
+        uint32_t slot = spyi_note_slot(n, threads->counts, false, true, io.use);
+        uint64_t at = (threads->counts_at - threads->counts->offset_bytes) / 4;
+        spyi_stream_u32(&io.r, &slot);
+        spyi_stream_u64(&io.r, &at);
+    }
+    spyi_note_end(list, &io, begin, failed);
+    spyi_text_free(&use);
+    free(room);
+}
+
+SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
+                          const spy_tensor *from, const char *name, double value, const void *data,
+                          size_t size_bytes) {
+    static const char *const uses[] = { "call", "dispatch", "dispatch", "copy", "fill", "write" };
+    spyi_notes *n = list->notes;
+    if (!SPYI_HAS_COMPILER || !n) return;
+    uint32_t failed = spyi_failed_allocations();
+    size_t begin = n->ops.size;
+    spyi_script_io io;
+    spyi_note_begin(&io, n, op, op <= SPYI_SCRIPT_WRITE ? uses[op] : NULL);
+    const spy_tensor *both[2] = { tensor, from };
+    for (int i = 0; i < 2; i++) {
+        if (!both[i]) continue;
+        uint32_t slot = spyi_note_slot(n, both[i], false, op == SPYI_SCRIPT_WRITE, io.use);
+        spyi_stream_u32(&io.r, &slot);
+    }
+    if (op == SPYI_SCRIPT_FILL) spyi_stream_raw(&io.r, &value, sizeof value);
+    if (op == SPYI_SCRIPT_PUSH_LABEL || op == SPYI_SCRIPT_MARKER) spyi_script_text(&io, &name);
+    if (op == SPYI_SCRIPT_WRITE) {
+        uint64_t size = size_bytes;
+        spyi_stream_u64(&io.r, &size);
+        if (size) spyi_stream_raw(&io.r, (void *)(uintptr_t)data, size_bytes);
+    }
+    spyi_note_end(list, &io, begin, failed);
+}
 
 // >>list/list_append.c --------------------------------------------------------------------------------------
 
@@ -61401,12 +62370,13 @@ static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
     return SPY_OK;
 }
 
-static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
+static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_values *values) {
     spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     spyi_list_call *call = &list->calls[list->call_count++];
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
     plan->references++;
+    spyi_note_call(list, call, values);
 }
 
 // Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at
@@ -61434,6 +62404,7 @@ static spy_status spyi_list_append_draw(spyi_sink *sink, const char *name, const
     if (status != SPY_OK) return status;
     op->untracked = untracked;
     spyi_list_added(list, op, SPY_LIST_OP_KIND_DRAW);
+    spyi_note_refusal(list, "a draw, which cannot be saved");
     return SPY_OK;
 }
 
@@ -61661,6 +62632,7 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->next = device->lists;
         if (list->next) list->next->previous = list;
         device->lists = list;
+        spyi_notes_make(list);
     } else {
         spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }
@@ -61682,6 +62654,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     spy_device *device = list->sink.object.device;
     spyi_context *ctx = &device->ctx;
     spyi_list_drop_graph(list);
+    spyi_notes_free(list);
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
@@ -61721,7 +62694,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
+SPYI_FN spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = spyi_list_check_open(list, error);
     if (status != SPY_OK) return status;
@@ -61916,8 +62889,8 @@ static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *t
     return status;
 }
 
-static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                  spyi_text *error) {
     spy_status status = spyi_list_check_tensor(list, "to", to, error);
     if (status == SPY_OK) status = spyi_list_check_tensor(list, "from", from, error);
     if (status != SPY_OK) return status;
@@ -61938,7 +62911,9 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
+    status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_COPY, to, from, NULL, 0, NULL, 0);
+    return status;
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -61961,18 +62936,23 @@ static void spyi_list_drop_source(spy_tensor *source) {
     spyi_tensor_free(source);
 }
 
-static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                  spyi_text *error) {
     bool repeats;
     uint32_t pattern;
+    spy_tensor *source = NULL;
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
     if (status != SPY_OK) return status;
-    if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
-    spy_tensor *source = spyi_list_source(tensor, error, &status);
-    if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
-    spyi_list_drop_source(source);
+    if (repeats) {
+        status = spyi_list_add_fill(list, tensor, pattern, error);
+    } else {
+        source = spyi_list_source(tensor, error, &status);
+        if (source) status = spyi_fill_tensor(source, value, error);
+        if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
+        spyi_list_drop_source(source);
+    }
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_FILL, tensor, NULL, NULL, value, NULL, 0);
     return status;
 }
 
@@ -61984,8 +62964,8 @@ spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double valu
     return spyi_list_leave(list, function, spyi_list_fill(list, tensor, value, &error), &error);
 }
 
-static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
-                                  size_t size_bytes, spyi_text *error) {
+SPYI_FN spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                   size_t size_bytes, spyi_text *error) {
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status != SPY_OK) return status;
     status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
@@ -61994,6 +62974,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (source) status = spyi_tensor_upload(source, data, error);
     if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_WRITE, tensor, NULL, NULL, 0, data, size_bytes);
     return status;
 }
 
@@ -62016,62 +62997,64 @@ static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, 
     return status;
 }
 
+SPYI_FN spy_status spyi_list_barrier(spy_command_list *list, spyi_text *error) {
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, error);
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_BARRIER, NULL, NULL, NULL, 0, NULL, 0);
+    return status;
+}
+
 spy_status spy_list_barrier(spy_command_list *list) {
     const char *function = "spy_list_barrier";
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, &error),
-                           &error);
+    return spyi_list_leave(list, function, spyi_list_barrier(list, &error), &error);
 }
 
-static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
-                                  const char *name, spyi_text *error) {
+static spy_status spyi_list_add_label(spy_command_list *list, spyi_label label, const char *name,
+                                      spyi_text *error) {
+    static const spy_list_op_kind kinds[] = { SPY_LIST_OP_KIND_PUSH_LABEL, SPY_LIST_OP_KIND_POP_LABEL,
+                                              SPY_LIST_OP_KIND_MARKER };
+    static const spyi_script_op saved[] = { SPYI_SCRIPT_PUSH_LABEL, SPYI_SCRIPT_POP_LABEL,
+                                            SPYI_SCRIPT_MARKER };
     spyi_label_work work = spyi_label_of(label, name);
     uint32_t depth = list->depth; // restored if recording fails
     list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
-    spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
+    spy_status status = spyi_list_mark(list, kinds[label], name, &work.work, error);
     if (status != SPY_OK) list->depth = depth;
+    else spyi_note_op(list, saved[label], NULL, NULL, name, 0, NULL, 0);
     return status;
 }
 
-static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
-                                 const char *name, const char *function) {
+SPYI_FN spy_status spyi_list_label(spy_command_list *list, spyi_label label, const char *name,
+                                   spyi_text *error) {
+    if (label == SPYI_LABEL_POP && !list->depth) spyi_text_add(error, "no label has been pushed");
+    else if (label != SPYI_LABEL_POP && !name) spyi_text_add(error, "'name': expected a text, got NULL");
+    else return spyi_list_add_label(list, label, name, error);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spyi_label label, const char *name,
+                                 const char *function) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    if (name) {
-        status = spyi_list_label(list, kind, label, name, &error);
-    } else {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "'name': expected a text, got NULL");
-    }
-    return spyi_list_leave(list, function, status, &error);
+    return spyi_list_leave(list, function, spyi_list_label(list, label, name, &error), &error);
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_KIND_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
+    return spyi_list_name(list, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_KIND_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
+    return spyi_list_name(list, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
-    const char *function = "spy_list_pop_label";
-    spy_status status = spyi_list_enter(list, function);
-    if (status != SPY_OK) return status;
-    spyi_text error = { NULL, 0, 0 };
-    if (list->depth) {
-        status = spyi_list_label(list, SPY_LIST_OP_KIND_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
-    } else {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "no label has been pushed");
-    }
-    return spyi_list_leave(list, function, status, &error);
+    return spyi_list_name(list, SPYI_LABEL_POP, NULL, "spy_list_pop_label");
 }
 
-static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
+SPYI_FN spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
     const spyi_limits *limits = &list->sink.object.device->base->limits;
     if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
         spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
@@ -62083,8 +63066,10 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
     }
     spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
     spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_TIMESTAMP, NULL, &mark.work, error);
-    if (status == SPY_OK) list->time_count++;
-    return status;
+    if (status != SPY_OK) return status;
+    list->time_count++;
+    spyi_note_op(list, SPYI_SCRIPT_TIMESTAMP, NULL, NULL, NULL, 0, NULL, 0);
+    return SPY_OK;
 }
 
 spy_status spy_list_timestamp(spy_command_list *list) {
@@ -62142,6 +63127,9 @@ static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_o
                 spyi_resource_release(device, list->uses[--list->use_count].resource);
         }
         spyi_fail_text(device, status, function, error);
+    } else if (list->notes) {
+        spyi_text_add(error, "%s, which cannot be saved", function);
+        spyi_note_refusal(list, spyi_text_str(error));
     }
     spyi_text_free(error);
     spyi_leave(list);
@@ -62403,6 +63391,805 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
     if (status != SPY_OK) spyi_fail_text(list->sink.object.device, status, function, &error);
     spyi_leave(list);
     return status;
+}
+
+// >>list/list_save.c ----------------------------------------------------------------------------------------
+
+// spy_save_list(): puts a recorded list into the pack that the device records (saved.h).
+
+typedef struct spyi_saving {
+    spy_command_list *list;
+    spy_args given;
+    spyi_script_tensor *tensors; // those given first, in their order
+    uint32_t tensor_count;
+    const spyi_noted_slot **sources; // of tensors that calls make; NULL for those given
+    spyi_script_slot *slots;         // one for each noted slot
+    bool *used;                      // by given tensor
+} spyi_saving;
+
+// >>checks
+
+static bool spyi_list_name_is_good(const char *name) {
+    size_t size = name ? strlen(name) : 0;
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)name[i] < ' ') return false;
+    return size > 0 && size < 256;
+}
+
+static spy_status spyi_saving_check(const spyi_saving *s, const char *name, spyi_text *error) {
+    const spy_device *device = s->list->sink.object.device;
+    const spyi_notes *notes = s->list->notes;
+    if (!s->list->finished) {
+        spyi_text_add(error, "the command list is still being recorded; call spy_list_finish() first");
+    } else if (!spyi_list_name_is_good(name)) {
+        spyi_text_add(error, "name: expected 1 to 255 bytes without control characters, got %s",
+                      !name     ? "NULL"
+                      : name[0] ? "others"
+                                : "\"\"");
+    } else if (s->given.count && !s->given.items) {
+        spyi_text_add(error, "expected %zu tensors, got NULL", s->given.count);
+    } else if (!notes) {
+        spyi_text_add(error, "%s",
+                      spyi_is_packed(device) ? "the list runs from a pack; save it where the pack is recorded"
+                                             : "the device was created without desc.record_pack");
+        return SPY_ERROR_UNSUPPORTED;
+    } else if (notes->refusal.size) {
+        spyi_text_add(error, "%s", spyi_text_str(&notes->refusal));
+        return SPY_ERROR_UNSUPPORTED;
+    } else {
+        for (size_t i = 0; i < s->given.count; i++) {
+            const spy_arg *arg = &s->given.items[i];
+            size_t twice = 0;
+            while (twice < i && arg->name && strcmp(s->given.items[twice].name, arg->name) != 0) twice++;
+            if (!spyi_list_name_is_good(arg->name) || twice < i)
+                spyi_text_add(error,
+                              "tensor %zu: expected a name of its own of 1 to 255 plain bytes, got '%s'",
+                              i + 1, arg->name ? arg->name : "");
+            else if (arg->kind != SPY_ARG_KIND_TENSOR)
+                spyi_text_add(error, "'%s': expected a tensor, got another argument", arg->name);
+            else if (!spyi_is_on(device, arg->value.tensor, SPYI_KIND_TENSOR)) {
+                spyi_text_add(error, "'%s': ", arg->name);
+                return spyi_object_problem(arg->value.tensor, SPYI_KIND_TENSOR, error);
+            } else continue;
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        return SPY_OK;
+    }
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// >>which memory is which tensor's
+
+static bool spyi_saving_is(const spyi_noted_slot *slot, const spy_tensor *t) {
+    return slot->storage == t->storage && slot->type == t->type && slot->offset_bytes == t->offset_bytes &&
+           memcmp(&slot->shape, &t->shape, sizeof slot->shape) == 0 &&
+           memcmp(&slot->strides, &t->strides, sizeof slot->strides) == 0;
+}
+
+// Makes `out` a view of memory of `type` with these bounds, if it lies there; offsets are whole elements of it.
+static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *storage, uint64_t offset,
+                             uint64_t begin, uint64_t end, spyi_script_slot *out) {
+    int64_t distance = (int64_t)slot->offset_bytes - (int64_t)offset;
+    if (slot->storage != storage || slot->begin_bytes < begin || slot->end_bytes > end ||
+        distance % (int64_t)spyi_type_device_stride(slot->type) != 0)
+        return false;
+    out->view = true;
+    out->type = slot->type;
+    out->shape = slot->shape;
+    out->strides = slot->strides;
+    out->offset_bytes = distance;
+    return true;
+}
+
+// Finds a tensor of the program's of which the slot is all (views false) or a part.
+static bool spyi_saving_find_given(spyi_saving *s, const spyi_noted_slot *slot, bool views,
+                                   spyi_script_slot *out) {
+    for (uint32_t i = 0; i < s->given.count; i++)
+        for (uint32_t g = 0; g < 3; g++) {
+            const spy_tensor *t = s->given.items[i].value.tensor;
+            if (g) t = t->grads[g - 1];
+            if (!t || (!views && !spyi_saving_is(slot, t))) continue;
+            if (views &&
+                !spyi_saving_view(slot, t->storage, t->offset_bytes, t->begin_bytes, t->end_bytes, out))
+                continue;
+            out->tensor = i;
+            out->grad = g;
+            s->used[i] = true;
+            return true;
+        }
+    return false;
+}
+
+static bool spyi_saving_find_made(const spyi_saving *s, const spyi_noted_slot *slot, spyi_script_slot *out) {
+    for (uint32_t i = (uint32_t)s->given.count; i < s->tensor_count; i++) {
+        const spyi_noted_slot *of = s->sources[i];
+        out->tensor = i;
+        if (slot == of ||
+            spyi_saving_view(slot, of->storage, of->offset_bytes, of->begin_bytes, of->end_bytes, out))
+            return true;
+    }
+    return false;
+}
+
+// Fills the table of tensors: those given, and those that calls make and nobody asks for.
+static void spyi_saving_tensors(spyi_saving *s, const spyi_notes *notes) {
+    s->tensor_count = (uint32_t)s->given.count;
+    for (uint32_t i = 0; i < s->given.count; i++) {
+        const spy_tensor *t = s->given.items[i].value.tensor;
+        spyi_script_tensor *to = &s->tensors[i];
+        to->name = s->given.items[i].name;
+        to->type = t->type;
+        to->shape = t->shape;
+        to->strides = t->strides;
+    }
+    for (uint32_t k = 0; k < notes->slot_count; k++) {
+        const spyi_noted_slot *slot = &notes->slots[k];
+        uint32_t i = 0;
+        if (!slot->made) continue;
+        while (i < s->given.count && !spyi_saving_is(slot, s->given.items[i].value.tensor)) i++;
+        if (i == s->given.count) i = s->tensor_count++;
+        spyi_script_tensor *to = &s->tensors[i];
+        s->sources[i] = slot;
+        to->made = true;
+        to->type = slot->type;
+        to->shape = slot->shape;
+        to->strides = slot->strides;
+    }
+}
+
+static spy_status spyi_saving_slots(spyi_saving *s, const spyi_notes *notes, spyi_text *error) {
+    for (uint32_t k = 0; k < notes->slot_count; k++) {
+        const spyi_noted_slot *slot = &notes->slots[k];
+        spyi_script_slot *out = &s->slots[k];
+        if (!spyi_saving_find_given(s, slot, false, out) && !spyi_saving_find_made(s, slot, out) &&
+            !spyi_saving_find_given(s, slot, true, out)) {
+            spyi_text_add(error, "%s: the list uses a tensor of %s ", slot->use ? slot->use : "",
+                          slot->type->display);
+            spyi_shape_text(&slot->shape, error);
+            spyi_text_add(error, " that is none of those given, nor whole elements of one; give it a name");
+            return SPY_ERROR_NOT_FOUND;
+        }
+        spyi_script_tensor *t = &s->tensors[out->tensor];
+        t->fixed_shape = t->fixed_shape || slot->fixed || out->view;
+        t->fixed_strides = t->fixed_strides || out->view;
+    }
+    for (uint32_t i = 0; i < s->given.count; i++) {
+        if (s->used[i]) continue;
+        spyi_text_add(error, "'%s': the list does not use this tensor", s->tensors[i].name);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    return SPY_OK;
+}
+
+// >>writing
+
+static void spyi_saving_line(const spyi_saving *s, const char *name, spyi_text *line) {
+    const spy_device *device = s->list->sink.object.device;
+    bool more = false;
+    spyi_text_add(line, "list\t%s\t%s(", spyi_rules_of(device->base->limits.profile.target)->suffix, name);
+    for (uint32_t i = 0; i < s->tensor_count; i++) {
+        const spyi_script_tensor *t = &s->tensors[i];
+        if (!t->name) continue;
+        spyi_text_add(line, "%s%s%s: %s[", more ? ", " : "", t->made ? "new " : "", t->name,
+                      t->type->display);
+        for (uint32_t d = 1; d < t->shape.rank; d++) spyi_text_add(line, ",");
+        spyi_text_add(line, "]");
+        more = true;
+    }
+    spyi_text_add(line, ")");
+}
+
+static spy_status spyi_saving_write(spyi_saving *s, const char *name, spyi_text *error) {
+    const spy_device *device = s->list->sink.object.device;
+    const spyi_notes *n = s->list->notes;
+    spyi_archive *pack = spyi_store_pack(device->ctx.pack);
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+    const spyi_text *records[3] = { &n->modules, &n->functions, &n->ops };
+    uint32_t counts[3] = { n->module_count, n->function_count, n->op_count };
+    uint32_t failed = spyi_failed_allocations(), format = SPYI_SCRIPT_FORMAT, slots = n->slot_count;
+    const char *label = s->list->label;
+    spyi_script_io io;
+    memset(&io, 0, sizeof io);
+    io.r.out = &bytes;
+    io.r.name = "list";
+    spyi_stream_u32(&io.r, &format);
+    spyi_script_text(&io, &label);
+    spyi_script_tensors(&io, &s->tensors, &s->tensor_count);
+    spyi_script_slots(&io, &s->slots, &slots, s->tensor_count);
+    for (int i = 0; i < 3; i++) {
+        spyi_stream_u32(&io.r, &counts[i]);
+        if (records[i]->size) spyi_text_add_n(&bytes, records[i]->data, records[i]->size);
+    }
+    spyi_script_question(device, name, &question);
+    spyi_saving_line(s, name, &line);
+    spy_status status = io.r.status;
+    spyi_text_add(error, "%s", spyi_text_str(&io.r.problem));
+    if (status == SPY_OK && spyi_archive_has(pack, &question)) {
+        spyi_text_add(error, "the device has saved a list '%s' already", name);
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status == SPY_OK) status = spyi_check_allocations(failed, status, error);
+    if (status == SPY_OK && !spyi_archive_put(pack, &question, &bytes)) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) spyi_archive_note(pack, spyi_text_str(&line), n->op_count, bytes.size);
+    spyi_script_free(&io);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+    spyi_text_free(&line);
+    return status;
+}
+
+static spy_status spyi_save_list(spyi_saving *s, const char *name, spyi_text *error) {
+    const spyi_notes *notes = s->list->notes;
+    spy_status status = spyi_saving_check(s, name, error);
+    if (status != SPY_OK) return status;
+    size_t most = s->given.count + notes->slot_count + 1;
+    s->tensors = (spyi_script_tensor *)spyi_calloc(most, sizeof *s->tensors);
+    s->sources = (const spyi_noted_slot **)spyi_calloc(most, sizeof *s->sources);
+    s->slots = (spyi_script_slot *)spyi_calloc(most, sizeof *s->slots);
+    s->used = (bool *)spyi_calloc(most, sizeof *s->used);
+    if (s->tensors && s->sources && s->slots && s->used) {
+        spyi_saving_tensors(s, notes);
+        status = spyi_saving_slots(s, notes, error);
+        if (status == SPY_OK) status = spyi_saving_write(s, name, error);
+    } else {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    free(s->tensors);
+    free((void *)s->sources);
+    free(s->slots);
+    free(s->used);
+    return status;
+}
+
+spy_status spy_save_list(spy_command_list *list, const char *name, spy_args tensors) {
+    const char *function = "spy_save_list";
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = list->sink.object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_saving saving;
+    memset(&saving, 0, sizeof saving);
+    saving.list = list;
+    saving.given = tensors;
+    if (SPYI_HAS_COMPILER) {
+        status = spyi_save_list(&saving, name, &error);
+    } else {
+        spyi_text_add(&error,
+                      "it needs a device that records a pack, which SLANGPY_NO_COMPILER has left out");
+        status = SPY_ERROR_NO_COMPILER;
+    }
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    spyi_leave(list);
+    return status;
+}
+
+// >>list/list_load.c ----------------------------------------------------------------------------------------
+
+// spy_load_list(): records a saved list again, with the kernels of the device's pack and the program's tensors
+// (saved.h).
+
+typedef struct spyi_loaded_tensor {
+    spy_tensor *tensor; // one reference; NULL: not made yet
+    spy_result *result; // of the call that makes it, if it is made by one with a spy_result
+    const spy_arg *arg; // of the program; NULL: nobody asks for a tensor that the list makes
+    bool claimed;       // a call makes it
+} spyi_loaded_tensor;
+
+struct spyi_loading {
+    spy_device *device;
+    spyi_text where; // what errors begin with: "spy_load_list: list 'blur'"
+    spyi_text bytes;
+    spyi_script_tensor *tensors;
+    spyi_loaded_tensor *loaded; // of `tensors`
+    spyi_script_slot *slots;
+    spy_tensor **views; // of slots: one reference each; NULL: not made yet
+    spy_module **modules;
+    spy_function **functions;
+    uint32_t tensor_count, slot_count, module_count, function_count, op_count;
+    spy_command_list *list;
+    spyi_script_io io;
+};
+
+// >>a tensor and what the list expects of it
+
+static const char *spyi_loading_tensor_name(const spyi_script_tensor *t) {
+    return t->name ? t->name : "made by the list";
+}
+
+static spy_status spyi_loading_misfit(const spyi_script_tensor *want, const spy_tensor *t, const char *what,
+                                      spy_status status, spyi_text *error) {
+    spyi_text_add(error, "'%s': expected %s%s ", spyi_loading_tensor_name(want), what, want->type->display);
+    spyi_shape_text(&want->shape, error);
+    spyi_text_add(error, ", as it was recorded, got %s ", t->type->display);
+    spyi_shape_text(&t->shape, error);
+    return status;
+}
+
+// Checks a tensor for one of the list, given or made.
+static spy_status spyi_loading_fits(const spyi_script_tensor *want, const spy_tensor *t, spyi_text *error) {
+    if (t->type != want->type)
+        return spyi_loading_misfit(want, t, "elements of ", SPY_ERROR_TYPE_MISMATCH, error);
+    if (t->shape.rank != want->shape.rank)
+        return spyi_loading_misfit(want, t, "a tensor of that rank: ", SPY_ERROR_SHAPE_MISMATCH, error);
+    if (want->fixed_shape &&
+        memcmp(t->shape.dims, want->shape.dims, want->shape.rank * sizeof *want->shape.dims) != 0)
+        return spyi_loading_misfit(want, t, "the sizes ", SPY_ERROR_SHAPE_MISMATCH, error);
+    bool apart = false;
+    for (uint32_t d = 0; want->fixed_strides && d < want->shape.rank; d++)
+        apart = apart || (t->shape.dims[d] > 1 && t->strides.dims[d] != want->strides.dims[d]);
+    if (!apart) return SPY_OK;
+    spyi_text_add(error, "'%s': the list uses a part of it; expected the strides ",
+                  spyi_loading_tensor_name(want));
+    spyi_shape_text(&want->strides, error);
+    spyi_text_add(error, ", as it was recorded, got ");
+    spyi_shape_text(&t->strides, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// >>the tensors of slots
+
+static spy_tensor *spyi_loading_view(spyi_loading *l, const spyi_script_slot *s, spy_tensor *of) {
+    spyi_stream *r = &l->io.r;
+    int64_t stride = (int64_t)spyi_type_device_stride(s->type);
+    spy_view_desc desc;
+    memset(&desc, 0, sizeof desc);
+    if (!spyi_stream_expect(r, stride > 0 && s->offset_bytes % stride == 0, "a view is of no whole elements"))
+        return NULL;
+    desc.shape = s->shape;
+    desc.strides = s->strides;
+    desc.offset_elements = s->offset_bytes / stride;
+    spyi_text where = { NULL, 0, 0 };
+    spyi_text_add(&where, "%s: '%s'", spyi_text_str(&l->where),
+                  spyi_loading_tensor_name(&l->tensors[s->tensor]));
+    if (spyi_enter(l->device, SPYI_KIND_DEVICE, "spy_load_list") != SPY_OK) r->status = SPY_ERROR_RELEASED;
+    spy_tensor *view = NULL;
+    if (r->status == SPY_OK) {
+        view = spyi_view_as(of, s->type, &desc, spyi_text_str(&where));
+        if (!view) r->status = SPY_ERROR_OUT_OF_RANGE; // reported
+        spyi_leave(l->device);
+    }
+    spyi_text_free(&where);
+    return view;
+}
+
+SPYI_FN spy_tensor *spyi_loading_tensor(spyi_script_io *io, uint32_t slot) {
+    spyi_loading *l = io->loading;
+    if (!spyi_stream_expect(&io->r, slot < l->slot_count, "it has no such slot")) return NULL;
+    const spyi_script_slot *s = &l->slots[slot];
+    spy_tensor *t = l->loaded[s->tensor].tensor;
+    if (!spyi_stream_expect(&io->r, t != NULL, "a tensor is used before it is made")) return NULL;
+    if (l->tensors[s->tensor].made) {
+        spyi_text problem = { NULL, 0, 0 };
+        spy_status status = spyi_loading_fits(&l->tensors[s->tensor], t, &problem);
+        if (status != SPY_OK) spyi_stream_fail(&io->r, status, "%s", spyi_text_str(&problem));
+        spyi_text_free(&problem);
+        if (status != SPY_OK) return NULL;
+    }
+    if (s->grad) t = t->grads[s->grad - 1];
+    if (!t) {
+        spyi_stream_fail(&io->r, SPY_ERROR_INVALID_ARGUMENT,
+                         "'%s': the list uses the tensor's gradient; expected a tensor with one, got none",
+                         spyi_loading_tensor_name(&l->tensors[s->tensor]));
+        return NULL;
+    }
+    if (!s->view) return t;
+    if (!l->views[slot]) l->views[slot] = spyi_loading_view(l, s, t);
+    return l->views[slot];
+}
+
+// Returns the tensor that the slot stands for, if a call makes it and none has made it.
+static spyi_loaded_tensor *spyi_loading_unmade(spyi_script_io *io, uint32_t slot) {
+    spyi_loading *l = io->loading;
+    const spyi_script_slot *s = slot < l->slot_count ? &l->slots[slot] : NULL;
+    bool good = s && !s->view && !s->grad && l->tensors[s->tensor].made && !l->loaded[s->tensor].claimed;
+    if (!spyi_stream_expect(&io->r, good, "a call makes what it cannot make")) return NULL;
+    l->loaded[s->tensor].claimed = true;
+    return &l->loaded[s->tensor];
+}
+
+SPYI_FN spy_tensor **spyi_loading_made(spyi_script_io *io, uint32_t slot) {
+    spyi_loaded_tensor *t = spyi_loading_unmade(io, slot);
+    return t ? &t->tensor : NULL;
+}
+
+SPYI_FN spy_result *spyi_loading_result(spyi_script_io *io, uint32_t slot) {
+    spyi_loaded_tensor *t = slot == SPYI_SCRIPT_NONE ? NULL : spyi_loading_unmade(io, slot);
+    spy_result *result = io->r.status == SPY_OK ? (spy_result *)spyi_script_take(io, sizeof *result) : NULL;
+    if (t) t->result = result;
+    return result;
+}
+
+// After a call: takes over the tensors of its spy_results.
+static void spyi_loading_take_results(spyi_loading *l) {
+    for (uint32_t i = 0; i < l->tensor_count; i++) {
+        spyi_loaded_tensor *t = &l->loaded[i];
+        if (!t->result) continue;
+        t->tensor = t->result->tensor;
+        t->result = NULL;
+    }
+}
+
+// >>the program's tensors
+
+static void spyi_loading_name(const spyi_script_tensor *t, bool first, spyi_text *error) {
+    spyi_text_add(error, "%s'%s' (%s%s ", first ? "" : ", ", t->name, t->made ? "made by the list, " : "",
+                  t->type->display);
+    spyi_shape_text(&t->shape, error);
+    spyi_text_add(error, ")");
+}
+
+static spy_status spyi_loading_unknown(const spyi_loading *l, const char *name, spyi_text *error) {
+    bool first = true;
+    spyi_text_add(error, "'%s': the list has no tensor of this name; it has ", name ? name : "");
+    for (uint32_t i = 0; i < l->tensor_count; i++) {
+        if (!l->tensors[i].name) continue;
+        spyi_loading_name(&l->tensors[i], first, error);
+        first = false;
+    }
+    if (first) spyi_text_add(error, "none");
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// Finds the list's tensors among the program's arguments, and retains them.
+static spy_status spyi_loading_give(spyi_loading *l, spy_args given, spyi_text *error) {
+    for (size_t k = 0; k < given.count; k++) {
+        const spy_arg *arg = &given.items[k];
+        uint32_t i = 0;
+        while (i < l->tensor_count &&
+               (!l->tensors[i].name || !arg->name || strcmp(l->tensors[i].name, arg->name) != 0))
+            i++;
+        if (i == l->tensor_count) return spyi_loading_unknown(l, arg->name, error);
+        const spyi_script_tensor *want = &l->tensors[i];
+        spyi_loaded_tensor *to = &l->loaded[i];
+        if (to->arg) {
+            spyi_text_add(error, "'%s' is given twice", arg->name);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (arg->kind != (want->made ? SPY_ARG_KIND_NEW : SPY_ARG_KIND_TENSOR)) {
+            spyi_text_add(error, "'%s': %s", arg->name,
+                          want->made ? "the list makes this tensor; expected spy_out_tensor()"
+                                     : "expected spy_arg_tensor(), got another argument");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        to->arg = arg;
+        if (want->made && !arg->value.new_tensor) {
+            spyi_text_add(error, "'%s': the pointer that takes the tensor is NULL", arg->name);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (want->made) continue;
+        if (!spyi_is_on(l->device, arg->value.tensor, SPYI_KIND_TENSOR)) {
+            spyi_text_add(error, "'%s': ", arg->name);
+            return spyi_object_problem(arg->value.tensor, SPYI_KIND_TENSOR, error);
+        }
+        spy_status status = spyi_loading_fits(want, arg->value.tensor, error);
+        if (status != SPY_OK) return status;
+        spyi_atomic_add(&arg->value.tensor->object.references, 1);
+        to->tensor = arg->value.tensor;
+    }
+    for (uint32_t i = 0; i < l->tensor_count; i++) {
+        if (l->loaded[i].arg || l->tensors[i].made) continue;
+        spyi_text_add(error, "a tensor is missing: ");
+        spyi_loading_name(&l->tensors[i], true, error);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    return SPY_OK;
+}
+
+// >>opening
+
+// Says which lists the pack has.
+static spy_status spyi_loading_absent(const spy_device *device, spyi_text *error) {
+    size_t size, at = 0;
+    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+    spyi_text begin = { NULL, 0, 0 };
+    uint32_t count = 0;
+    spyi_text_add(&begin, "list\t%s\t", spyi_rules_of(device->base->limits.profile.target)->suffix);
+    spyi_text_add(error, "the pack has no such list for this kind of device");
+    while (at < size) {
+        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
+        size_t length = end ? (size_t)(end - line) : size - at;
+        at += length + 1;
+        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
+        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
+        spyi_text_add(error, "%s", count++ ? ", " : "; it has ");
+        spyi_text_add_n(error, line + begin.size,
+                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+    }
+    spyi_text_free(&begin);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+static void *spyi_loading_count(spyi_loading *l, uint32_t *count, size_t item_size) {
+    spyi_stream *r = &l->io.r;
+    spyi_stream_u32(r, count);
+    if (!spyi_stream_expect(r, *count <= SPYI_SCRIPT_MOST && *count <= r->left, "a table is too long"))
+        *count = 0;
+    void *items = spyi_script_take(&l->io, ((size_t)*count + 1) * item_size);
+    if (!items) *count = 0;
+    return items;
+}
+
+static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *error) {
+    spyi_stream *r = &l->io.r;
+    spy_module_desc desc;
+    uint32_t *link = NULL;
+    memset(&desc, 0, sizeof desc);
+    spyi_script_module(&l->io, &desc, &link);
+    spy_module **links = (spy_module **)spyi_script_take(&l->io, (desc.link_count + 1) * sizeof *links);
+    for (size_t i = 0; r->status == SPY_OK && i < desc.link_count; i++)
+        if (spyi_stream_expect(r, link[i] < number, "a module links what is not there"))
+            links[i] = l->modules[link[i]];
+    if (r->status != SPY_OK) return;
+    desc.link = links;
+    spy_status status = spyi_module_load(l->device, &desc, &l->modules[number], error);
+    if (status != SPY_OK) spyi_stream_fail(r, status, "%s", "");
+}
+
+// Makes the declarations of a function in one allocation, as spy_declare() does. NULL: there are none, or the
+// stream has failed.
+static spyi_declared *spyi_loading_declared(spyi_loading *l, const spyi_declaration *items, uint32_t count) {
+    size_t size = sizeof(spyi_declared) + count * sizeof *items + 1;
+    for (uint32_t i = 0; i < count; i++)
+        size +=
+            (items[i].name ? strlen(items[i].name) + 1 : 0) + (items[i].type ? strlen(items[i].type) + 1 : 0);
+    spyi_declared *made = count && l->io.r.status == SPY_OK ? (spyi_declared *)spyi_calloc(1, size) : NULL;
+    if (!made) {
+        if (count) spyi_stream_fail(&l->io.r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        return NULL;
+    }
+    made->items = (spyi_declaration *)(void *)(made + 1);
+    made->count = count;
+    char *at = (char *)(made->items + count);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *texts[2] = { items[i].name, items[i].type };
+        made->items[i] = items[i];
+        for (int k = 0; k < 2; k++) {
+            if (!texts[k]) continue;
+            size_t length = strlen(texts[k]) + 1;
+            memcpy(at, texts[k], length);
+            if (k) made->items[i].type = at;
+            else made->items[i].name = at;
+            at += length;
+        }
+    }
+    return made;
+}
+
+static void spyi_loading_function(spyi_loading *l, uint32_t number) {
+    spyi_stream *r = &l->io.r;
+    uint32_t module = 0, count = 0;
+    const char *name = NULL;
+    spyi_declaration *items = NULL;
+    spyi_script_function(&l->io, &module, &name, &items, &count);
+    (void)spyi_stream_expect(r, module < l->module_count, "a function is of no module");
+    spyi_declared *declared = spyi_loading_declared(l, items, count);
+    if (r->status == SPY_OK)
+        l->functions[number] = spyi_function_of(l->modules[module], name, declared, spyi_text_str(&l->where));
+    if (declared && (!l->functions[number] || l->functions[number]->declared != declared)) free(declared);
+    if (r->status == SPY_OK && !l->functions[number]) r->status = SPY_ERROR_NOT_FOUND; // reported
+}
+
+// Reads the list up to its operations. The caller has entered the device, which is left meanwhile. A failure
+// without a text in `error` and the stream has been reported.
+static spy_status spyi_loading_open(spyi_loading *l, const char *name, spy_args given, const char **label,
+                                    spyi_text *error) {
+    spyi_stream *r = &l->io.r;
+    spyi_text question = { NULL, 0, 0 };
+    uint32_t format = 0;
+    spyi_script_question(l->device, name, &question);
+    bool found = spyi_store_get(l->device->ctx.pack, &question, &l->bytes);
+    spyi_text_free(&question);
+    if (!found) return spyi_loading_absent(l->device, error);
+    r->name = "list";
+    r->at = (const uint8_t *)l->bytes.data;
+    r->left = l->bytes.size;
+    r->table = l->device->types;
+    l->io.loading = l;
+    spyi_stream_u32(r, &format);
+    if (r->status == SPY_OK && format != SPYI_SCRIPT_FORMAT)
+        spyi_stream_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                         "the list has format %u, and this library reads and writes format %u", format,
+                         SPYI_SCRIPT_FORMAT);
+    spyi_script_text(&l->io, label);
+    spyi_script_tensors(&l->io, &l->tensors, &l->tensor_count);
+    spyi_script_slots(&l->io, &l->slots, &l->slot_count, l->tensor_count);
+    if (r->status == SPY_OK)
+        l->loaded = (spyi_loaded_tensor *)spyi_script_take(&l->io, (l->tensor_count + 1) * sizeof *l->loaded);
+    if (r->status == SPY_OK)
+        l->views = (spy_tensor **)spyi_script_take(&l->io, (l->slot_count + 1) * sizeof *l->views);
+    if (r->status != SPY_OK) return r->status;
+    spy_status status = spyi_loading_give(l, given, error);
+    if (status != SPY_OK) return status;
+    uint32_t count = 0;
+    l->modules = (spy_module **)spyi_loading_count(l, &count, sizeof *l->modules);
+    for (; l->module_count < count && r->status == SPY_OK; l->module_count++)
+        spyi_loading_module(l, l->module_count, error);
+    count = 0;
+    l->functions = (spy_function **)spyi_loading_count(l, &count, sizeof *l->functions);
+    for (; l->function_count < count && r->status == SPY_OK; l->function_count++)
+        spyi_loading_function(l, l->function_count);
+    spyi_stream_u32(r, &l->op_count);
+    return r->status;
+}
+
+// >>operations
+
+static void spyi_load_call(spyi_loading *l, spyi_script_op op, const char *where) {
+    spyi_stream *r = &l->io.r;
+    uint32_t function = 0, sizes[3] = { 0, 0, 0 }, slot = 0;
+    uint64_t index = 0;
+    spy_args args = { NULL, 0 };
+    spy_call_options options;
+    spy_tensor *counts = NULL;
+    spy_status status = SPY_OK;
+    memset(&options, 0, sizeof options);
+    spyi_stream_u32(r, &function);
+    (void)spyi_stream_expect(r, function < l->function_count, "it has no such function");
+    spyi_script_args(&l->io, &args);
+    spyi_script_options(&l->io, &options);
+    for (int i = 0; op != SPYI_SCRIPT_CALL && i < 3; i++) spyi_stream_u32(r, &sizes[i]);
+    if (op == SPYI_SCRIPT_INDIRECT) {
+        spyi_stream_u32(r, &slot);
+        spyi_stream_u64(r, &index);
+        counts = spyi_loading_tensor(&l->io, slot);
+    }
+    if (r->status != SPY_OK) return;
+    spy_uint3 threads = { sizes[0], sizes[1], sizes[2] };
+    options.append_to = l->list;
+    spy_function *f = l->functions[function];
+    if (op == SPYI_SCRIPT_CALL) status = spyi_call(f, args, &options, where, false, NULL);
+    else if (op == SPYI_SCRIPT_DISPATCH) status = spyi_dispatch_threads(f, threads, args, &options, where);
+    else
+        status = spyi_dispatch_indirect(f, counts, index > (uint64_t)INT64_MAX ? -1 : (int64_t)index, args,
+                                        &options, where);
+    if (status != SPY_OK) r->status = status; // reported
+    if (status == SPY_OK) spyi_loading_take_results(l);
+}
+
+static spy_status spyi_load_transfer(spyi_loading *l, spyi_script_op op, spyi_text *error) {
+    spyi_stream *r = &l->io.r;
+    uint32_t slots[2] = { 0, 0 };
+    spy_tensor *tensors[2] = { NULL, NULL };
+    spyi_text data = { NULL, 0, 0 };
+    double value = 0;
+    spy_status status = SPY_OK;
+    for (int i = 0; i < (op == SPYI_SCRIPT_COPY ? 2 : 1); i++) {
+        spyi_stream_u32(r, &slots[i]);
+        tensors[i] = spyi_loading_tensor(&l->io, slots[i]);
+    }
+    if (op == SPYI_SCRIPT_FILL) spyi_stream_raw(r, &value, sizeof value);
+    if (op == SPYI_SCRIPT_WRITE) spyi_stream_bytes(r, &data);
+    if (r->status == SPY_OK) status = spyi_enter(l->list, SPYI_KIND_LIST, "spy_load_list");
+    if (status == SPY_OK && r->status == SPY_OK) {
+        if (op == SPYI_SCRIPT_COPY) status = spyi_list_copy(l->list, tensors[0], tensors[1], error);
+        else if (op == SPYI_SCRIPT_FILL) status = spyi_list_fill(l->list, tensors[0], value, error);
+        else status = spyi_list_write(l->list, tensors[0], data.data, data.size, error);
+        spyi_leave(l->list);
+    }
+    spyi_text_free(&data);
+    return status;
+}
+
+static spy_status spyi_load_mark(spyi_loading *l, spyi_script_op op, spyi_text *error) {
+    spyi_stream *r = &l->io.r;
+    const char *name = NULL;
+    if (op == SPYI_SCRIPT_PUSH_LABEL || op == SPYI_SCRIPT_MARKER) spyi_script_text(&l->io, &name);
+    if (r->status != SPY_OK) return SPY_OK;
+    spy_status status = spyi_enter(l->list, SPYI_KIND_LIST, "spy_load_list");
+    if (status != SPY_OK) return status;
+    switch (op) {
+    case SPYI_SCRIPT_BARRIER: status = spyi_list_barrier(l->list, error); break;
+    case SPYI_SCRIPT_PUSH_LABEL: status = spyi_list_label(l->list, SPYI_LABEL_PUSH, name, error); break;
+    case SPYI_SCRIPT_POP_LABEL: status = spyi_list_label(l->list, SPYI_LABEL_POP, NULL, error); break;
+    case SPYI_SCRIPT_MARKER: status = spyi_list_label(l->list, SPYI_LABEL_POINT, name, error); break;
+    default: status = spyi_list_timestamp(l->list, error); break;
+    }
+    spyi_leave(l->list);
+    return status;
+}
+
+static void spyi_load_op(spyi_loading *l, uint32_t number, spyi_text *error) {
+    spyi_stream *r = &l->io.r;
+    spyi_script_op op = (spyi_script_op)spyi_stream_enum(r, 0, SPYI_SCRIPT_OP_COUNT);
+    if (r->status != SPY_OK) return;
+    if (op <= SPYI_SCRIPT_INDIRECT) {
+        spyi_text where = { NULL, 0, 0 };
+        spyi_text_add(&where, "%s: operation %u", spyi_text_str(&l->where), number);
+        spyi_load_call(l, op, spyi_text_str(&where));
+        spyi_text_free(&where);
+        return;
+    }
+    spy_status status =
+        op <= SPYI_SCRIPT_WRITE ? spyi_load_transfer(l, op, error) : spyi_load_mark(l, op, error);
+    if (status == SPY_OK) return;
+    r->status = status;
+    spyi_text_add(error, " (operation %u)", number);
+}
+
+// >>the whole
+
+// Gives the program the tensors that it asked for, once the list is complete.
+static void spyi_loading_hand_over(spyi_loading *l) {
+    for (uint32_t i = 0; i < l->tensor_count; i++) {
+        spyi_loaded_tensor *t = &l->loaded[i];
+        if (!l->tensors[i].made || !t->arg || !t->tensor) continue;
+        *t->arg->value.new_tensor = t->tensor;
+        t->tensor = NULL;
+    }
+}
+
+static spy_status spyi_loading_end(spyi_loading *l, spyi_text *error) {
+    (void)spyi_stream_expect(&l->io.r, l->io.r.left == 0, "there are bytes behind its end");
+    for (uint32_t i = 0; i < l->tensor_count; i++)
+        (void)spyi_stream_expect(&l->io.r, l->loaded[i].tensor != NULL, "no call makes a tensor that it has");
+    if (l->io.r.status != SPY_OK) return l->io.r.status;
+    spy_status status = spyi_enter(l->list, SPYI_KIND_LIST, "spy_load_list");
+    if (status != SPY_OK) return status;
+    status = spyi_list_finish(l->list, error);
+    spyi_leave(l->list);
+    return status;
+}
+
+static void spyi_loading_free(spyi_loading *l) {
+    for (uint32_t i = 0; l->views && i < l->slot_count; i++)
+        if (l->views[i]) spy_release_tensor(l->views[i]);
+    for (uint32_t i = 0; l->loaded && i < l->tensor_count; i++)
+        if (l->loaded[i].tensor) spy_release_tensor(l->loaded[i].tensor);
+    for (uint32_t i = 0; i < l->module_count; i++)
+        if (l->modules[i]) spy_release_module(l->modules[i]);
+    spyi_script_free(&l->io);
+    spyi_text_free(&l->bytes);
+    spyi_text_free(&l->where);
+}
+
+spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args tensors) {
+    const char *function = "spy_load_list", *label = NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_loading l;
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    memset(&l, 0, sizeof l);
+    l.device = device;
+    spyi_text_add(&l.where, "%s", function);
+    if (!name || !name[0]) {
+        spyi_text_add(&error, "name: expected a list's name, got %s", name ? "\"\"" : "NULL");
+    } else if (tensors.count && !tensors.items) {
+        spyi_text_add(&error, "expected %zu tensors, got NULL", tensors.count);
+    } else if (!spyi_is_packed(device)) {
+        spyi_text_add(&error, "the device was created without desc.pack");
+        status = SPY_ERROR_UNSUPPORTED;
+    } else {
+        spyi_text_add(&l.where, ": list '%s'", name);
+        status = spyi_loading_open(&l, name, tensors, &label, &error);
+    }
+    spyi_leave(device);
+    if (status == SPY_OK) {
+        spy_list_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.label = label;
+        l.list = spy_create_command_list(device, &desc);
+        if (!l.list) l.io.r.status = SPY_ERROR_OUT_OF_MEMORY; // reported
+        for (uint32_t i = 0; i < l.op_count && l.io.r.status == SPY_OK; i++) spyi_load_op(&l, i + 1, &error);
+        status = l.io.r.status;
+        if (status == SPY_OK) status = spyi_loading_end(&l, &error);
+    }
+    if (status != SPY_OK) { // without a text it has been reported
+        if (l.io.r.problem.size) spyi_text_add(&error, "%s", spyi_text_str(&l.io.r.problem));
+        if (error.size)
+            spyi_fail(&device->ctx, status, "%s: %s", spyi_text_str(&l.where), spyi_text_str(&error));
+        spy_release_command_list(l.list);
+        l.list = NULL;
+    } else {
+        spyi_loading_hand_over(&l);
+    }
+    spyi_text_free(&error);
+    spyi_loading_free(&l);
+    return l.list;
 }
 
 // >>fuse/fuse.h ---------------------------------------------------------------------------------------------

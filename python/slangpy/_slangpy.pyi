@@ -1800,6 +1800,11 @@ class CommandBuffer(_Recording):
     def _submit(self) -> Any:
         """Do the operations in order, as if they were called now."""
 
+    def save(self, name: str, tensors: dict[str, Any]) -> None:
+        """Put the recording into the pack that its device records (record_pack). tensors: a dict of the tensors that it
+        uses, by the names that Device.load_list() takes.
+        """
+
     def set(self, call: int, /, **values: Any) -> None:
         """From the next submission on, a recorded call gets other numbers, or lists or arrays that feed one value. call: its
         number, from 0: call_count before it was recorded. Parts of structs and shader parameters by path:

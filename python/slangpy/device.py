@@ -256,6 +256,17 @@ class Device(_slangpy._Device):
         there gets what it does not have yet."""
         self._save_pack(path)
 
+    def load_list(self, name: str, tensors: dict[str, Any]) -> CommandBuffer:
+        """load_list(name, tensors): makes a CommandBuffer of one that CommandBuffer.save() put into the device's pack, on other tensors.
+        `tensors` has a tensor for each name that save() was given, of the same element type and rank; their sizes may differ where the
+        list only calls functions with them, copies or fills them. None stands for a tensor that a call of the list makes; the dict
+        then gets it."""
+        from .encoders import _Recording
+
+        commands = self._load_list(name, tensors)
+        commands._recording = _Recording(self)
+        return commands
+
     @property
     def pack_manifest(self) -> list[list[str]]:
         """The manifest of the device's pack, a list for each module, architecture and call: what it is, its target, its text, how many

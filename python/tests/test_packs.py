@@ -99,3 +99,50 @@ def test_a_pack_is_made_without_a_gpu(tmp_path):
     for a, b in zip(*program(device, tmp_path / "m.slang", 5)):
         np.testing.assert_array_equal(a, b)
     device.close()
+
+
+def test_lists(tmp_path):
+    pack = tmp_path / "lists.pack"
+    device = spy.create_device(spy.DeviceType.vulkan, record_pack=True)
+    module = spy.Module.load_from_source(device, "m", TEXT)
+    x, y = spy.Tensor.from_numpy(device, np.arange(8, dtype=np.float32)), spy.Tensor.zeros(device, (8,), "float")
+    encoder = device.create_command_encoder()
+    middle = module.f.append_to(encoder, {"a": 2.0, "b": 1}, x, _result="tensor")
+    module.g.append_to(encoder, middle, 3.0, _result=y)
+    commands = encoder.finish()
+    with pytest.raises(spy.NameNotFoundError, match="CommandBuffer.save: call of 'f': the list uses a tensor of float"):
+        commands.save("two", {"y": y})
+    with pytest.raises(TypeError, match="CommandBuffer.save: argument 'tensors': 'y': expected a tensor, got <class 'int'>"):
+        commands.save("two", {"y": 1})
+    commands.save("two", {"x": x, "middle": middle, "y": y})
+    encoder = device.create_command_encoder()
+    encoder.execute_callback(lambda handle: None)
+    with pytest.raises(spy.Error, match="a recording with execute_callback"):
+        encoder.finish().save("three", {})
+    device.save_pack(pack)
+    device.close()
+
+    device = spy.create_device(spy.DeviceType.vulkan, pack=pack, slang_library="/nonexistent")
+    numbers = np.arange(13, dtype=np.float32)
+    x, y = spy.Tensor.from_numpy(device, numbers), spy.Tensor.zeros(device, (13,), "float")
+    tensors = {"x": x, "y": y, "middle": None}
+    commands = device.load_list("two", tensors)
+    device.submit_command_buffer(commands)
+    np.testing.assert_array_equal(tensors["middle"].to_numpy(), 2 * numbers + 1)
+    np.testing.assert_array_equal(y.to_numpy(), 3 * (2 * numbers + 1) ** 2)
+    commands.set(0, **{"p.a": 1.5, "p.b": 0})
+    commands.set(1, w=4)
+    device.submit_command_buffer(commands)
+    np.testing.assert_array_equal(y.to_numpy(), 4 * (1.5 * numbers) ** 2)
+    with pytest.raises(TypeError, match="argument 'w': expected a number, as the list was loaded from a pack, got <class 'str'>"):
+        commands.set(1, w="4")
+    with pytest.raises(ValueError, match="expected the number of one of the list's 2 calls, got 2"):
+        commands.set(2, w=4)
+    with pytest.raises(spy.NameNotFoundError, match=r"Device.load_list: list 'two': a tensor is missing: 'y' \(float \(8,\)\)"):
+        device.load_list("two", {"x": x})
+    with pytest.raises(spy.NameNotFoundError, match="list 'three': the pack has no such list"):
+        device.load_list("three", {})
+    with pytest.raises(TypeError, match="Device.load_list: argument 'tensors': expected a dict of tensors by their names"):
+        device.load_list("two", [x])
+    assert [line[2] for line in device.pack_manifest if line[0] == "list"] == ["two(x: float[], new middle: float[], y: float[])"]
+    device.close()

@@ -155,6 +155,16 @@ inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_
                                                                     List &&args) {
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
 }
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_save_list(spy_command_list *list, const char *name,
+                                                                     List &&tensors) {
+    return spy_save_list(list, name, spyi_args_now(static_cast<List &&>(tensors)));
+}
+template <class List>
+inline typename spyi_with_list<List, spy_command_list *>::type spy_load_list(spy_device *device, const char *name,
+                                                                             List &&tensors) {
+    return spy_load_list(device, name, spyi_args_now(static_cast<List &&>(tensors)));
+}
 
 // Arguments that point to a list. From a named list they return a spy_arg; from a temporary list they return
 // a spyi_inner_arg, which can only be used in the same statement.

@@ -130,6 +130,43 @@ typedef struct spy_list_info {
 // spy_take_error(NULL).
 SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 
+// >>lists in packs
+//
+// A program that is shipped can load a recorded list from its pack (api/pack.h), and then knows nothing of it but
+// the names, types and sizes of its tensors:
+//
+//     spy_save_list(list, "blur", SPY_ARGS(spy_arg_tensor("image", a), spy_arg_tensor("result", b)));
+//     spy_save_pack(device, "app.pack");        // on a device with desc.record_pack
+//
+//     list = spy_load_list(device, "blur", SPY_ARGS(spy_arg_tensor("image", c), spy_arg_tensor("result", d)));
+//     spy_list_submit(list);                    // on a device with desc.pack, as often as one likes
+//
+// Saved are calls and dispatches with all their options, backward calls too; copies, fills and writes of tensors;
+// barriers, labels, markers and timestamps. Numbers, host arrays, bytes and generators keep the values that they
+// were recorded with; spy_list_set() changes them in the loaded list, which counts its calls as the recorded one
+// does. Draws, operations on textures, textures and samplers as arguments, addresses and handles in numbers and
+// bytes, and functions of spy_fuse_end() cannot be saved.
+
+// Puts a finished list into the pack that its device records, under a name that no other list of the pack has.
+// `tensors` names the tensors that the list uses, each by spy_arg_tensor(): all that another program is to
+// provide, and those that it is to get of the tensors that calls of the list make (spy_out_tensor). Gradients
+// and views need no names of their own: they are found as those of the tensors given. SPY_ERROR_UNSUPPORTED: the
+// device does not record a pack, or the list has something that cannot be saved, which the message names;
+// SPY_ERROR_NOT_FOUND: the list uses a tensor that is not given, or does not use one that is;
+// SPY_ERROR_INVALID_ARGUMENT: the list is not finished, or the name is taken. Threads: any.
+SPY_API spy_status spy_save_list(spy_command_list *list, const char *name, spy_args tensors);
+
+// Records a saved list again, as a finished list on the tensors given: each name of spy_save_list() once, by
+// spy_arg_tensor(); or by spy_out_tensor() where a call of the list makes the tensor, which may also be left out.
+// A tensor must have the element type and rank that it was recorded with. Its sizes may differ where the list
+// only calls functions with it, copies it or fills it; where the list dispatches over it, writes data to it or
+// uses a part of it, sizes (and, of a part, strides) must be those recorded. The device's pack must have what the
+// list calls; it needs no modules from the program. Released by the caller, or with the device. NULL on failure,
+// and no tensor is set: SPY_ERROR_UNSUPPORTED: the device has no pack; SPY_ERROR_NOT_FOUND: the pack has no such
+// list, or a tensor is missing or has an unknown name; SPY_ERROR_TYPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH: a tensor
+// does not fit; else an error of the call that failed. Threads: any. Cost: that of recording.
+SPY_API spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args tensors);
+
 #ifdef __cplusplus
 }
 #endif

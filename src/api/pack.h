@@ -9,7 +9,7 @@
 //
 // A pack has modules by their names (spy_module_desc.name, else the file's name) with their options, and calls by the
 // kinds and types of their arguments, as the cache of compiled calls has. Shapes, strides and offsets may differ from
-// those that were recorded. A module or a call that the pack lacks is SPY_ERROR_NO_COMPILER; the message has the line of
+// those that were recorded. Command lists can lie in a pack, too (spy_save_list). A module or a call that the pack lacks is SPY_ERROR_NO_COMPILER; the message has the line of
 // tools/pack's list that adds it.
 #ifndef SPY_API_PACK_H
 #define SPY_API_PACK_H
@@ -27,8 +27,8 @@ extern "C" {
 // Threads: any.
 SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
 
-// Copies the manifest of the device's pack, a text with a line for each module, architecture and call: fields with tabs
-// between them, "call", the target, the call, its kernels and their bytes. Returns the size of the text in bytes without
+// Copies the manifest of the device's pack, a text with a line for each module, architecture, call and list: fields with
+// tabs between them, "call", the target, the call, its kernels and their bytes. Returns the size of the text in bytes without
 // its NUL, and writes at most `capacity` bytes; `text` may be NULL when `capacity` is 0. 0 without a pack. Threads: any.
 SPY_API size_t spy_get_pack_manifest(spy_device *device, char *text, size_t capacity);
 

@@ -29,7 +29,7 @@ static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, cons
     if (status == SPY_OK) status = sink->table->begin_call(sink, error);
     if (status != SPY_OK) return status;
     status = spyi_run(plan, values, sink, false, NULL, error);
-    if (status == SPY_OK) sink->table->end_call(sink, plan);
+    if (status == SPY_OK) sink->table->end_call(sink, plan, values);
     else sink->table->drop_call(sink);
     return status;
 }

@@ -17,7 +17,7 @@ typedef struct spyi_sink_table {
     spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
-    void (*end_call)(spyi_sink *sink, spyi_plan *plan);
+    void (*end_call)(spyi_sink *sink, spyi_plan *plan, const spyi_values *values);
     void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
     // Records a draw, whose pipeline is among its uses. `name`: of its operation.
     spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
@@ -53,6 +53,13 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 // Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
+
+// These do what spy_dispatch() and spy_dispatch_indirect() do, for another public function.
+SPYI_FN spy_status spyi_dispatch_threads(spy_function *function, spy_uint3 threads, spy_args args,
+                                         const spy_call_options *options, const char *public_name);
+SPYI_FN spy_status spyi_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                          spy_args args, const spy_call_options *options,
+                                          const char *public_name);
 
 // How src/fuse makes calls of functions that end in a reduction. The caller has left the device.
 typedef struct spyi_fused_table {

@@ -88,8 +88,8 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     return SPY_OK;
 }
 
-static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
-                                   spy_args args, const spy_call_options *options) {
+static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads, spy_args args,
+                                   const spy_call_options *options, const char *name) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
     const char *problem = spyi_dispatch_problem(function, args, options);
@@ -115,20 +115,20 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
     return status;
 }
 
-spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
-                        const spy_call_options *options) {
+SPYI_FN spy_status spyi_dispatch_threads(spy_function *function, spy_uint3 threads, spy_args args,
+                                         const spy_call_options *options, const char *public_name) {
     spyi_threads t;
     memset(&t, 0, sizeof t);
     t.count[0] = threads.x;
     t.count[1] = threads.y;
     t.count[2] = threads.z;
-    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+    return spyi_run_threads(function, &t, args, options, public_name);
 }
 
-spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                 const spy_call_options *options) {
-    const char *name = "spy_dispatch_indirect";
-    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+SPYI_FN spy_status spyi_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                          spy_args args, const spy_call_options *options,
+                                          const char *public_name) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
     spyi_context *ctx = &function->object.device->ctx;
     spyi_text problem = { NULL, 0, 0 };
@@ -145,12 +145,23 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
         spyi_text_add(&problem, "the three group counts at index lie beyond the tensor's end");
         status = SPY_ERROR_INVALID_ARGUMENT;
     }
-    if (status != SPY_OK) spyi_fail(ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+    if (status != SPY_OK)
+        spyi_fail(ctx, status, "%s: %s: %s", public_name, function->name, spyi_text_str(&problem));
     spyi_text_free(&problem);
     spyi_leave(function);
     if (status != SPY_OK) return status;
     t.counts = groups;
     t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
     t.count[0] = t.count[1] = t.count[2] = 1;
-    return spyi_run_threads(function, name, &t, args, options);
+    return spyi_run_threads(function, &t, args, options, public_name);
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    return spyi_dispatch_threads(function, threads, args, options, "spy_dispatch");
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    return spyi_dispatch_indirect(function, groups, index, args, options, "spy_dispatch_indirect");
 }

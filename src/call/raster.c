@@ -1,10 +1,21 @@
 // spy_create_raster and the lifetime of rasters.
 #include "call/draw_gradient.h"
 #include "plan/cache.h"
+#include "plan/packs.h"
 
 static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fragment" };
 
 // >>stages
+
+// Returns whether the parameters that a stage's inputs and outputs belong to are there: the description may come
+// from a pack.
+static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function *function) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].param != UINT32_MAX &&
+            list->items[i].param >= function->overloads.items[0].param_count)
+            return false;
+    return true;
+}
 
 // Reads what reflection says of a stage's function.
 static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage *stage, spyi_text *error) {
@@ -22,7 +33,7 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
     spy_status status = SPY_OK;
     if (!good) {
         spyi_text_add(error, "%s: %s: %s", spyi_stage_words[s], function->name, spyi_text_str(&problem));
-        status = SPY_ERROR_COMPILE;
+        status = spyi_is_packed(function->object.device) ? SPY_ERROR_NO_COMPILER : SPY_ERROR_COMPILE;
     } else if (!stage->declared) {
         const char *other = others[stage->other];
         spyi_text_add(error, "%s: '%s' is not a [shader(\"%s\")] function", spyi_stage_words[s],
@@ -33,6 +44,11 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
         spyi_text_add(error, "%s: '%s' has overloads; give the shader a name of its own", spyi_stage_words[s],
                       function->name);
         status = SPY_ERROR_AMBIGUOUS;
+    } else if (!spyi_raster_has_params(&stage->inputs, function) ||
+               !spyi_raster_has_params(&stage->outputs, function)) {
+        spyi_text_add(error, "%s: '%s' has other parameters than its description", spyi_stage_words[s],
+                      function->name);
+        status = SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_text_free(&problem);
     return status;

@@ -90,6 +90,8 @@ SPYI_FN const char *spyi_unit_name(const spyi_unit *unit);
 // Returns the unit's number, which is unique in its compiler, unlike its address.
 SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);
 SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
+// Describes a unit as the caller of spyi_unit_load() did, with other links; its memory is that of the unit.
+SPYI_FN void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc);
 // Loads the unit again from its files as they are now, linked to `link` instead of the units that it linked
 // before. `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On
 // failure the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.

@@ -122,3 +122,36 @@ SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
         fits = fits && (e->threads[i] != 0) == (e->threads[0] != 0) && e->threads[i] <= 65536;
     (void)spyi_stream_expect(r, fits, "an entry point cannot be");
 }
+
+static void spyi_varyings_fields(spyi_stream *r, spyi_varyings *list, bool outputs) {
+    void *items = list->items;
+    spyi_stream_list(r, &list->count, SPYI_MOST_STREAM_PARAMS, &items, sizeof *list->items);
+    list->items = (spyi_varying *)items;
+    for (uint32_t i = 0; i < list->count; i++) {
+        spyi_varying *v = &list->items[i];
+        spyi_stream_text(r, &v->name);
+        spyi_stream_text(r, &v->semantic);
+        spyi_stream_u32(r, &v->semantic_index);
+        spyi_stream_u32(r, &v->location);
+        spyi_stream_u32(r, &v->param);
+        spyi_stream_bool(r, &v->field);
+        spyi_stream_text(r, &v->path);
+        spyi_stream_bool(r, &v->no_diff);
+        spyi_stream_u8(r, &v->interpolation);
+        spyi_stream_type(r, &v->type);
+        bool good = v->name && v->semantic && v->path && v->type && v->location < 65536 &&
+                    (v->param < SPYI_MOST_ENTRY_PARAMS || (outputs && v->param == UINT32_MAX)) &&
+                    v->interpolation <= SPYI_INTERPOLATION_LINEAR;
+        (void)spyi_stream_expect(r, good, "a shader's input or output cannot be");
+    }
+}
+
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage) {
+    spyi_stream_bool(r, &stage->declared);
+    stage->other = (spy_stage)spyi_stream_enum(r, (uint32_t)stage->other, (uint32_t)SPY_STAGE_DISPATCH + 1);
+    spyi_entry_fields(r, &stage->entry);
+    spyi_varyings_fields(r, &stage->inputs, false);
+    spyi_varyings_fields(r, &stage->outputs, true);
+    spyi_varyings_fields(r, &stage->system_inputs, false);
+    spyi_varyings_fields(r, &stage->system_outputs, true);
+}

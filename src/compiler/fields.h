@@ -11,5 +11,6 @@ SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
 SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *parameter);
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs);
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *entry);
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage); // but for entry.stage
 
 #endif // SPYI_COMPILER_FIELDS_H

@@ -326,6 +326,8 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
+    if (unit->appended)
+        spyi_memo_text_into(out, unit->appended); // the library's own, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {

@@ -1,5 +1,6 @@
 // Describes functions as vertex and fragment shaders: which parameters the stage fills or takes, and where its inputs
 // and outputs lie; and moves what a stage's SPIR-V takes, so that two stages share one interface.
+#include "compiler/memo.h"
 #include "compiler/target.h"
 
 SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
@@ -178,16 +179,30 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
     if (entry) entry->v->release(entry);
 }
 
+static void spyi_stage_memo_fields(spyi_stream *r, void *answer) {
+    spyi_stage_fields(r, (spyi_stage *)answer);
+}
+
 bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out, spyi_text *error) {
     spyi_sl_stage_question q;
+    spyi_memo m;
     memset(out, 0, sizeof *out);
     q.name = name;
     q.stage = stage;
     q.out = out;
-    q.good = false;
+    q.good = true;
     if (!spyi_sl_name_is_safe(name)) return true; // it is no entry point
     size_t before = error->size;
-    spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+    spyi_memo_ask(&m, unit, 'g', name);
+    spyi_memo_add_number(&m, stage);
+    if (!spyi_memo_recall(&m, spyi_stage_memo_fields, out)) {
+        spyi_stage_free(out); // parts of a damaged answer
+        q.good = false;
+        spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+        if (q.good) spyi_memo_keep(&m, spyi_stage_memo_fields, out);
+    }
+    spyi_memo_end(&m);
+    out->entry.stage = stage;
     if (!q.good && error->size == before) spyi_text_add(error, "out of host memory");
     return q.good;
 }

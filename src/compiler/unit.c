@@ -244,8 +244,7 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
     return status;
 }
 
-// Describes a unit as the caller of spyi_unit_load() did; its memory is that of the unit.
-static void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc) {
+void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc) {
     memset(desc, 0, sizeof *desc);
     desc->path = unit->given_path;
     desc->name = unit->given_name;

@@ -128,6 +128,10 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
 // calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+// Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked at, and
+// the ranks have been checked. NULL: the error has been reported.
+SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
+                                 const char *function);
 
 // >>gradient.c
 // A function that finds a type by its name in `object` (a unit or a module) and returns NULL when there is

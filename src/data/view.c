@@ -56,12 +56,39 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     return false;
 }
 
+SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
+                                 const char *function) {
+    spy_device *device = tensor->object.device;
+    if (tensor->offset_bytes % type->device_align) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
+                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        return NULL;
+    }
+    if (!spyi_shape_holds(&desc->shape, type)) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
+                       &error);
+        return NULL;
+    }
+    spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
+    if (!spyi_view_fits(tensor, desc, &strides, type, function)) return NULL;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (!view) return NULL;
+    view->type = type;
+    view->shape = desc->shape;
+    view->strides = strides;
+    view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
+                                    desc->offset_elements * (int64_t)spyi_type_device_stride(type));
+    spyi_tensor_measure(view);
+    return view;
+}
+
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     const char *function = "spy_create_view";
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spyi_context *ctx = &device->ctx;
-    spy_tensor *view = NULL;
     const spyi_type *type = NULL;
     const char *problem = SPYI_DESC_PROBLEM(spy_view_desc, desc);
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
@@ -75,30 +102,7 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     else
         type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function)
                           : tensor->type;
-    if (type && tensor->offset_bytes % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
-                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
-        type = NULL;
-    }
-    if (type && !spyi_shape_holds(&desc->shape, type)) {
-        spyi_text error = { NULL, 0, 0 };
-        spyi_fail_text(device, spyi_fail_too_large(&desc->shape, type, "desc.shape", &error), function,
-                       &error);
-        type = NULL;
-    }
-    if (type) {
-        spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
-        if (spyi_view_fits(tensor, desc, &strides, type, function)) view = spyi_view_new(tensor, function);
-        if (view) {
-            view->type = type;
-            view->shape = desc->shape;
-            view->strides = strides;
-            view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
-                                            desc->offset_elements * (int64_t)spyi_type_device_stride(type));
-            spyi_tensor_measure(view);
-        }
-    }
+    spy_tensor *view = type ? spyi_view_as(tensor, type, desc, function) : NULL;
     spyi_leave(device);
     return view;
 }

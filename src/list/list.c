@@ -1,6 +1,6 @@
 // Command lists: the object, and its submission, which repeats the recorded work without looking at
 // arguments, shapes or plans. list_record.c has the recording functions.
-#include "list/list.h"
+#include "list/saved.h"
 
 // >>the object
 
@@ -37,6 +37,7 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         list->next = device->lists;
         if (list->next) list->next->previous = list;
         device->lists = list;
+        spyi_notes_make(list);
     } else {
         spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }
@@ -58,6 +59,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     spy_device *device = list->sink.object.device;
     spyi_context *ctx = &device->ctx;
     spyi_list_drop_graph(list);
+    spyi_notes_free(list);
     for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
@@ -97,7 +99,7 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
+SPYI_FN spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = spyi_list_check_open(list, error);
     if (status != SPY_OK) return status;

@@ -55,6 +55,7 @@ struct spy_command_list {
     spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;
+    struct spyi_notes *notes; // what spy_save_list() writes (saved.h); NULL: the device records no pack
     spy_command_list *previous, *next;
 };
 
@@ -81,7 +82,20 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
+// list_record.c: the inside of spy_list_copy() and its sisters. `name`: NULL for a pop.
+SPYI_FN spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                  spyi_text *error);
+SPYI_FN spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                  spyi_text *error);
+SPYI_FN spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                   size_t size_bytes, spyi_text *error);
+SPYI_FN spy_status spyi_list_barrier(spy_command_list *list, spyi_text *error);
+SPYI_FN spy_status spyi_list_label(spy_command_list *list, spyi_label label, const char *name,
+                                   spyi_text *error);
+SPYI_FN spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error);
+
 // list.c
+SPYI_FN spy_status spyi_list_finish(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_lists_attach(spy_device *device);
 SPYI_FN void spyi_list_free(struct spy_command_list *list);
 

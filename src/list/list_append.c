@@ -1,6 +1,6 @@
 // The contents of a command list: its operations, their uses and memory, and how they grow. Calls are
 // recorded through the table at the end of this file.
-#include "list/list.h"
+#include "list/saved.h"
 
 // >>growth
 
@@ -135,12 +135,13 @@ static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
     return SPY_OK;
 }
 
-static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
+static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_values *values) {
     spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     spyi_list_call *call = &list->calls[list->call_count++];
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
     plan->references++;
+    spyi_note_call(list, call, values);
 }
 
 // Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at
@@ -168,6 +169,7 @@ static spy_status spyi_list_append_draw(spyi_sink *sink, const char *name, const
     if (status != SPY_OK) return status;
     op->untracked = untracked;
     spyi_list_added(list, op, SPY_LIST_OP_KIND_DRAW);
+    spyi_note_refusal(list, "a draw, which cannot be saved");
     return SPY_OK;
 }
 

@@ -2,7 +2,7 @@
 //
 // Host data are uploaded to device memory while they are recorded, so that a submission only copies on the
 // device.
-#include "list/list.h"
+#include "list/saved.h"
 
 // Enters the device of a list that is not finished; otherwise reports an error.
 static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
@@ -89,8 +89,8 @@ static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *t
     return status;
 }
 
-static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                  spyi_text *error) {
     spy_status status = spyi_list_check_tensor(list, "to", to, error);
     if (status == SPY_OK) status = spyi_list_check_tensor(list, "from", from, error);
     if (status != SPY_OK) return status;
@@ -111,7 +111,9 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
+    status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_COPY, to, from, NULL, 0, NULL, 0);
+    return status;
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -134,18 +136,23 @@ static void spyi_list_drop_source(spy_tensor *source) {
     spyi_tensor_free(source);
 }
 
-static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                  spyi_text *error) {
     bool repeats;
     uint32_t pattern;
+    spy_tensor *source = NULL;
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
     if (status != SPY_OK) return status;
-    if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
-    spy_tensor *source = spyi_list_source(tensor, error, &status);
-    if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
-    spyi_list_drop_source(source);
+    if (repeats) {
+        status = spyi_list_add_fill(list, tensor, pattern, error);
+    } else {
+        source = spyi_list_source(tensor, error, &status);
+        if (source) status = spyi_fill_tensor(source, value, error);
+        if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
+        spyi_list_drop_source(source);
+    }
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_FILL, tensor, NULL, NULL, value, NULL, 0);
     return status;
 }
 
@@ -157,8 +164,8 @@ spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double valu
     return spyi_list_leave(list, function, spyi_list_fill(list, tensor, value, &error), &error);
 }
 
-static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
-                                  size_t size_bytes, spyi_text *error) {
+SPYI_FN spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                   size_t size_bytes, spyi_text *error) {
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status != SPY_OK) return status;
     status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
@@ -167,6 +174,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (source) status = spyi_tensor_upload(source, data, error);
     if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_WRITE, tensor, NULL, NULL, 0, data, size_bytes);
     return status;
 }
 
@@ -189,62 +197,64 @@ static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, 
     return status;
 }
 
+SPYI_FN spy_status spyi_list_barrier(spy_command_list *list, spyi_text *error) {
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, error);
+    if (status == SPY_OK) spyi_note_op(list, SPYI_SCRIPT_BARRIER, NULL, NULL, NULL, 0, NULL, 0);
+    return status;
+}
+
 spy_status spy_list_barrier(spy_command_list *list) {
     const char *function = "spy_list_barrier";
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, &error),
-                           &error);
+    return spyi_list_leave(list, function, spyi_list_barrier(list, &error), &error);
 }
 
-static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
-                                  const char *name, spyi_text *error) {
+static spy_status spyi_list_add_label(spy_command_list *list, spyi_label label, const char *name,
+                                      spyi_text *error) {
+    static const spy_list_op_kind kinds[] = { SPY_LIST_OP_KIND_PUSH_LABEL, SPY_LIST_OP_KIND_POP_LABEL,
+                                              SPY_LIST_OP_KIND_MARKER };
+    static const spyi_script_op saved[] = { SPYI_SCRIPT_PUSH_LABEL, SPYI_SCRIPT_POP_LABEL,
+                                            SPYI_SCRIPT_MARKER };
     spyi_label_work work = spyi_label_of(label, name);
     uint32_t depth = list->depth; // restored if recording fails
     list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
-    spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
+    spy_status status = spyi_list_mark(list, kinds[label], name, &work.work, error);
     if (status != SPY_OK) list->depth = depth;
+    else spyi_note_op(list, saved[label], NULL, NULL, name, 0, NULL, 0);
     return status;
 }
 
-static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
-                                 const char *name, const char *function) {
+SPYI_FN spy_status spyi_list_label(spy_command_list *list, spyi_label label, const char *name,
+                                   spyi_text *error) {
+    if (label == SPYI_LABEL_POP && !list->depth) spyi_text_add(error, "no label has been pushed");
+    else if (label != SPYI_LABEL_POP && !name) spyi_text_add(error, "'name': expected a text, got NULL");
+    else return spyi_list_add_label(list, label, name, error);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spyi_label label, const char *name,
+                                 const char *function) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    if (name) {
-        status = spyi_list_label(list, kind, label, name, &error);
-    } else {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "'name': expected a text, got NULL");
-    }
-    return spyi_list_leave(list, function, status, &error);
+    return spyi_list_leave(list, function, spyi_list_label(list, label, name, &error), &error);
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_KIND_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
+    return spyi_list_name(list, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_KIND_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
+    return spyi_list_name(list, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
-    const char *function = "spy_list_pop_label";
-    spy_status status = spyi_list_enter(list, function);
-    if (status != SPY_OK) return status;
-    spyi_text error = { NULL, 0, 0 };
-    if (list->depth) {
-        status = spyi_list_label(list, SPY_LIST_OP_KIND_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
-    } else {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&error, "no label has been pushed");
-    }
-    return spyi_list_leave(list, function, status, &error);
+    return spyi_list_name(list, SPYI_LABEL_POP, NULL, "spy_list_pop_label");
 }
 
-static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
+SPYI_FN spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
     const spyi_limits *limits = &list->sink.object.device->base->limits;
     if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
         spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
@@ -256,8 +266,10 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
     }
     spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
     spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_TIMESTAMP, NULL, &mark.work, error);
-    if (status == SPY_OK) list->time_count++;
-    return status;
+    if (status != SPY_OK) return status;
+    list->time_count++;
+    spyi_note_op(list, SPYI_SCRIPT_TIMESTAMP, NULL, NULL, NULL, 0, NULL, 0);
+    return SPY_OK;
 }
 
 spy_status spy_list_timestamp(spy_command_list *list) {

@@ -1,7 +1,7 @@
 // What a command list can record of textures: writes, copies, clears, blits, mips and resolves. The functions of
 // data/texture_copy.c check and describe the work; here it goes into the list.
 #include "data/texture.h"
-#include "list/list.h"
+#include "list/saved.h"
 
 typedef struct spyi_list_texture_sink {
     spy_command_list *list;
@@ -45,6 +45,9 @@ static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_o
                 spyi_resource_release(device, list->uses[--list->use_count].resource);
         }
         spyi_fail_text(device, status, function, error);
+    } else if (list->notes) {
+        spyi_text_add(error, "%s, which cannot be saved", function);
+        spyi_note_refusal(list, spyi_text_str(error));
     }
     spyi_text_free(error);
     spyi_leave(list);

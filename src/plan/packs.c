@@ -68,8 +68,12 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
 
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out) {
     static const char *const modes[] = { "call", "backward", "forward" };
-    spyi_text_add(out, "%s %s.%s(", values->threads ? "dispatch" : modes[spyi_mode_of(values)],
-                  function->module->name, function->name);
+    const spyi_threads *threads = values->threads;
+    const char *what = !threads                                ? modes[spyi_mode_of(values)]
+                       : threads->stage == SPYI_STAGE_VERTEX   ? "vertex"
+                       : threads->stage == SPYI_STAGE_FRAGMENT ? "fragment"
+                                                               : "dispatch";
+    spyi_text_add(out, "%s %s.%s(", what, function->module->name, function->name);
     for (uint32_t i = 0; i < spyi_values_given(values);) {
         if (i) spyi_text_add(out, i == values->count ? "; " : ", ");
         i = spyi_call_value_text(values, i, out);

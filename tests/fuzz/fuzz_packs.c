@@ -9,8 +9,11 @@
 #define _DEFAULT_SOURCE // mkdtemp, popen, symlink, truncate
 #include "spy_test.h"
 
+#include "api/generator.h"
 #include "api/gradient.h"
+#include "api/list.h"
 #include "api/pack.h"
+#include "api/raster.h"
 #include "api/reflect.h"
 #include "backend/null/null.h"
 #include "chance.h"
@@ -32,7 +35,14 @@ static const char text[] = "uniform float gain;\n"
                            "float any<S : IScale>(S s, float x) { return s.scale(x); }\n"
                            "[Differentiable] float poly(float a, float b) { return a * a * b + b; }\n"
                            "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
-                           "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first; }\n";
+                           "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first; }\n"
+                           "struct Point { float4 place : SV_Position; float3 color : COLOR; }\n"
+                           "[shader(\"vertex\")] Point vs(float2 at : POSITION, float3 color : COLOR, uniform float2 shift) {\n"
+                           "    Point p; p.place = float4(at + shift, 0.5, 1); p.color = color; return p;\n"
+                           "}\n"
+                           "[shader(\"fragment\")] float4 fs(Point p, uniform StructuredBuffer<float> table, uniform float k) : SV_Target {\n"
+                           "    return float4(p.color * k, table[1]) * gain;\n"
+                           "}\n";
 
 static void quiet(spy_log_level level, const char *message, void *user) {
     (void)level, (void)message, (void)user;
@@ -44,6 +54,27 @@ static spy_tensor *floats(spy_device *device, spy_shape shape) {
     d.shape = shape;
     d.with_grad = true;
     return spy_create_tensor(device, &d);
+}
+
+static spy_status draw(spy_device *device, spy_module *module, const spy_call_options *options) {
+    spy_raster_desc r;
+    spy_texture_desc t;
+    spy_draw_desc d;
+    float shift[2] = { 1, 2 };
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    r.vertex = spy_find_function(module, "vs");
+    r.fragment = spy_find_function(module, "fs");
+    spy_raster *raster = spy_create_raster(device, &r);
+    t.format = SPY_FORMAT_RGBA32_FLOAT;
+    t.width = t.height = 4;
+    t.usage = SPY_TEXTURE_USAGE_COLOR_TARGET;
+    d.targets[0].texture = spy_create_texture(device, &t);
+    return spy_draw(raster, &d,
+                    SPY_ARGS(spy_arg_tensor("at", floats(device, SPY_SHAPE(6, 2))), spy_arg_tensor("color", floats(device, SPY_SHAPE(6, 3))),
+                             spy_arg_f32n("shift", shift, 2), spy_arg_tensor("table", floats(device, SPY_SHAPE(2))), spy_arg_f32("k", 3)),
+                    options);
 }
 
 // The smallest program: one call.
@@ -81,6 +112,7 @@ static int program(spy_device *device, bool must) {
     options.globals.count = 1;
     STEP(spy_call_with(spy_find_function(module, "shade"),
                        SPY_ARGS(spy_arg_data("l", light, sizeof light), spy_arg_tensor("x", x), spy_arg_tensor("_result", z)), &options));
+    STEP(draw(device, module, &options));
     STEP(spy_call(spy_find_function(module, "any"), SPY_ARGS(spy_vcast(spy_arg_struct("s", SPY_ARGS(spy_arg_f32("k", 7))), "Twice"),
                                                              spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
     STEP(spy_call_backward(spy_find_function(module, "poly"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", z))));
@@ -92,6 +124,68 @@ static int program(spy_device *device, bool must) {
     bad += spy_reflect_module(module) == NULL;
     bad += spy_reflect_type(module, "Light") == NULL;
     bad += spy_wait(device) != SPY_OK;
+    if (must && bad) printf("%s\n", spy_take_error(device).message);
+    (void)spy_take_error(device);
+    return must ? bad : 0;
+}
+
+#define LABEL "a label that is found in the pack"
+
+// A list with one operation of each sort, saved by the device that records.
+static int save_list(spy_device *device) {
+    int bad = 0;
+    spy_module_desc m;
+    spy_list_desc label;
+    memset(&m, 0, sizeof m);
+    memset(&label, 0, sizeof label);
+    m.name = "m";
+    m.source = text;
+    label.label = LABEL;
+    spy_module *module = spy_load_module(device, &m);
+    spy_command_list *list = spy_create_command_list(device, &label);
+    spy_tensor *x = floats(device, SPY_SHAPE(8)), *y = floats(device, SPY_SHAPE(8)), *z = floats(device, SPY_SHAPE(8)), *made = NULL;
+    spy_tensor *part = spy_create_slice(x, 0, 2, 6, 1), *back = spy_create_slice(y, 0, 7, 3, -1);
+    float data[8] = { 1, 2, 3, 4 };
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+#define STEP(call) bad += (call) != SPY_OK
+    STEP(spy_list_call(list, spy_find_function(module, "add"), SPY_ARGS(spy_arg_tensor("x", part), spy_arg_tensor("y", back), spy_out_tensor("_result", &made))));
+    STEP(spy_list_call(list, spy_find_function(module, "same"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", z))));
+    spy_function *declared = spy_declare(spy_find_function(module, "poly"), SPY_ARGS(spy_vdim(spy_arg_any("a"), 1)));
+    STEP(spy_list_call(list, declared, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_range("b", 0, 8, 1), spy_arg_tensor("_result", z))));
+    spy_uint3 threads = { 8, 1, 1 };
+    STEP(spy_dispatch(spy_find_function(module, "fill"), threads, SPY_ARGS(spy_arg_tensor("to", z), spy_arg_f32("first", 1)), &options));
+    const spy_arg gain = spy_arg_f32("gain", 2);
+    options.globals.items = &gain;
+    options.globals.count = 1;
+    STEP(spy_call_with(spy_find_function(module, "shade"),
+                       SPY_ARGS(spy_arg_data("l", data, 16), spy_arg_tensor("x", x), spy_arg_tensor("_result", z)), &options));
+    options.globals.count = 0;
+    options.mode = SPY_CALL_MODE_BACKWARD;
+    STEP(spy_call_with(spy_find_function(module, "poly"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", y), spy_arg_tensor("_result", z)), &options));
+    STEP(spy_list_push_label(list, "group"));
+    STEP(spy_list_marker(list, "mark"));
+    STEP(spy_list_fill(list, spy_tensor_grad(x), 1));
+    STEP(spy_list_copy(list, x, y));
+    STEP(spy_list_write(list, y, data, sizeof data));
+    STEP(spy_list_barrier(list));
+    STEP(spy_list_pop_label(list));
+    STEP(spy_list_finish(list));
+    STEP(spy_save_list(list, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", z), spy_arg_tensor("made", made))));
+#undef STEP
+    return bad;
+}
+
+// Loads the list and submits it.
+static int load_list(spy_device *device, bool must) {
+    spy_tensor *x = floats(device, SPY_SHAPE(8)), *y = floats(device, SPY_SHAPE(8)), *z = floats(device, SPY_SHAPE(8)), *made = NULL;
+    spy_command_list *list =
+        spy_load_list(device, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", z), spy_out_tensor("made", &made)));
+    int bad = !list || !made;
+    if (list) bad += spy_list_submit(list) != SPY_OK;
+    bad += spy_wait(device) != SPY_OK;
+    if (must && bad) printf("%s\n", spy_take_error(device).message);
     (void)spy_take_error(device);
     return must ? bad : 0;
 }
@@ -134,6 +228,7 @@ static void run_pack(const uint8_t *bytes, size_t size) {
     spy_device *device = open_device(bytes, size);
     if (!device) return;
     (void)spy_get_pack_manifest(device, manifest, sizeof manifest);
+    (void)load_list(device, false);
     (void)program(device, false);
     spy_release_device(device);
 }
@@ -246,7 +341,7 @@ static bool record_pack(const char *path, int (*run)(spy_device *, bool)) {
     d.slang_library = library;
     d.cache_path = "off";
     spy_device *device = spy_create_device(&d);
-    bool good = device && run(device, true) == 0 && spy_save_pack(device, path) == SPY_OK;
+    bool good = device && run(device, true) == 0 && (run != program || save_list(device) == 0) && spy_save_pack(device, path) == SPY_OK;
     if (!good) printf("%s\n", spy_take_error(device).message);
     spy_release_device(device);
     return good;
@@ -320,6 +415,7 @@ static void prepare(void) {
     for (int packed = 0; packed < 3; packed++) {
         spy_device *right = packed == 2 ? open_device(small.data, small.size) : packed ? open_device(pack.data, pack.size) : open_device(NULL, 0);
         must(right && (packed == 2 ? small_program(right, true) : program(right, true)) == 0, "what was recorded does not run");
+        must(packed != 1 || load_list(right, true) == 0, "the list that was recorded does not run");
         must(spy_get_device_stats(right).compiler_loads == 0, "it needs libslang");
         spy_release_device(right);
     }

@@ -23,7 +23,16 @@ static const char text[] =
     "[Differentiable] float poly(float a, float b) { return a * a * b + b; }\n"
     "float whole(Tensor<float, 1> t, int i) { return t[i] + t.shape[0]; }\n"
     "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
-    "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first + id.x; }\n";
+    "void fill(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float> to, uniform float first) { to[id.x] = first + id.x; }\n"
+    "struct Point : IDifferentiable { float4 place : SV_Position; float3 color : COLOR; }\n"
+    "[shader(\"vertex\")] Point vs(float2 at : POSITION, float3 color : COLOR, uniform float2 shift) {\n"
+    "    Point p; p.place = float4(at + shift, 0.5, 1); p.color = color; return p;\n"
+    "}\n"
+    "[shader(\"fragment\")] float4 fs(Point p, uniform StructuredBuffer<float> table, uniform float k) : SV_Target {\n"
+    "    return float4(p.color * k, table[1]) * gain;\n"
+    "}\n"
+    "[shader(\"fragment\")] [Differentiable] float4 squared(Point p, uniform float k) : SV_Target { return float4(k * k, 0, 0, 1); }\n"
+    "[shader(\"fragment\")] float4 flat(Point p) : SV_Target { return 1; }\n";
 
 enum { N = 8, MOST = 96 };
 
@@ -358,6 +367,108 @@ static void test_missing(void **state) {
           "Shape mismatch");
 }
 
+// Draws two triangles that cover the target, with a texture of `size` pixels a side.
+static void draw(int32_t size, float k, float *pixels) {
+    static const float corners[] = { -1, -1, 1, -1, -1, 1, 1, -1, 1, 1, -1, 1 };
+    static const float colors[] = { 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1 };
+    static const float table[] = { 7, 0.5f };
+    spy_module *m = MADE(spy_module, load());
+    spy_raster_desc r;
+    spy_texture_desc t;
+    spy_draw_desc d;
+    spy_call_options options;
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    memset(&options, 0, sizeof options);
+    r.vertex = function(m, "vs");
+    r.fragment = function(m, "fs");
+    t.format = SPY_FORMAT_RGBA32_FLOAT;
+    t.width = t.height = (uint32_t)size;
+    t.usage = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_SAMPLED;
+    spy_raster *raster = MADE(spy_raster, spy_create_raster(gpu_device, &r));
+    spy_texture *target = MADE(spy_texture, spy_create_texture(gpu_device, &t));
+    d.targets[0].texture = target;
+    d.targets[0].load = SPY_LOAD_CLEAR;
+    spy_args globals = SPY_ARGS(spy_arg_f32("gain", 0.5f));
+    options.globals = globals;
+    OK(spy_draw(raster, &d,
+                SPY_ARGS(spy_arg_tensor("at", floats(corners, SPY_SHAPE(6, 2), false)), spy_arg_tensor("color", floats(colors, SPY_SHAPE(6, 3), false)),
+                         spy_arg_f32n("shift", (const float[]){ 0, 0.25f }, 2), spy_arg_tensor("table", floats(table, SPY_SHAPE(2), false)), spy_arg_f32("k", k)),
+                &options));
+    OK(spy_texture_read(target, NULL, pixels, (size_t)(size * size) * 4 * sizeof *pixels));
+}
+
+// The gradient of a number that the fragment function takes, summed over the pixels of a target.
+static float draw_gradient(spy_module *m, float k) {
+    static const float corners[] = { -1, -1, 3, -1, -1, 3 }, colors[9] = { 0 };
+    spy_raster_desc r;
+    spy_texture_desc t;
+    spy_draw_desc d;
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    r.vertex = function(m, "vs");
+    r.fragment = function(m, "squared");
+    t.format = SPY_FORMAT_RGBA32_FLOAT;
+    t.width = t.height = 4;
+    t.usage = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_SAMPLED;
+    t.with_grad = true;
+    spy_raster *raster = MADE(spy_raster, spy_create_raster(gpu_device, &r));
+    d.targets[0].texture = MADE(spy_texture, spy_create_texture(gpu_device, &t));
+    d.targets[0].load = SPY_LOAD_CLEAR;
+    OK(spy_tensor_fill(spy_texture_grad(d.targets[0].texture, 0), 1));
+    spy_tensor *number = floats(&k, SPY_SHAPE(1), true);
+    OK(spy_draw_backward(raster, &d,
+                         SPY_ARGS(spy_arg_tensor("at", floats(corners, SPY_SHAPE(3, 2), false)), spy_arg_tensor("color", floats(colors, SPY_SHAPE(3, 3), false)),
+                                  spy_arg_f32n("shift", (const float[]){ 0, 0 }, 2), spy_arg_tensor("k", number)),
+                         NULL));
+    OK(spy_tensor_read(spy_tensor_grad(number), &k, sizeof k));
+    return k;
+}
+
+static void test_draws(void **state) {
+    NEEDS();
+    enum { SIZE = 16, OTHER = 24, MOST_PIXELS = 4 * OTHER * OTHER };
+    static float plain[MOST_PIXELS], packed[MOST_PIXELS];
+    if (gpu_is_cuda()) {
+        print_message("skipped: no raster on CUDA\n");
+        skip();
+    }
+    write_source(true);
+    assert_true(open_device(true));
+    draw(SIZE, 1, plain);
+    spy_module *m = MADE(spy_module, load());
+    const char *test_size = getenv("SPY_TEST_SIZE");
+    const bool soak = test_size && strcmp(test_size, "soak") == 0; // the gradient's functions take 3 s to compile
+    if (soak) assert_true(draw_gradient(m, 3) == 96);
+    OK(spy_save_pack(gpu_device, pack));
+    draw(OTHER, 3, plain);
+    close_device();
+    write_source(false);
+    assert_true(open_device(false));
+    draw(OTHER, 3, packed);
+    assert_memory_equal(plain, packed, sizeof plain);
+    const float *middle = plain + 4 * (OTHER * OTHER / 2);
+    assert_true(middle[0] + middle[1] + middle[2] > 0.5f && middle[3] == 0.25f && plain[MOST_PIXELS - 1] == 0);
+    assert_int_equal(spy_get_device_stats(gpu_device).compiler_loads, 0);
+    char manifest[4096];
+    (void)spy_get_pack_manifest(gpu_device, manifest, sizeof manifest);
+    assert_non_null(strstr(manifest, "vertex m.vs("));
+    assert_non_null(strstr(manifest, "fragment m.fs("));
+    m = MADE(spy_module, load());
+    if (soak) assert_true(draw_gradient(m, 5) == 160);
+    assert_int_equal(spy_get_device_stats(gpu_device).compiler_loads, 0);
+    // Shaders that the pack does not have.
+    assert_null(spy_find_function(m, "flat"));
+    ERROR_ON(gpu_device, SPY_ERROR_NO_COMPILER, "find a function", "the pack");
+    spy_raster_desc r;
+    memset(&r, 0, sizeof r);
+    r.vertex = function(m, "fs");
+    assert_null(spy_create_raster(gpu_device, &r));
+    ERROR_ON(gpu_device, SPY_ERROR_NO_COMPILER, "vertex: fs: look at a shader of a draw", "module 'm' of the pack has no answer");
+}
+
 // Without a GPU: made by a device that computes nothing.
 static void test_offline(void **state) {
     NEEDS();
@@ -533,7 +644,7 @@ int main(void) {
     seed();
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_runs), TEST(test_other_geometry), TEST(test_gradients), TEST(test_missing), TEST(test_offline), TEST(test_bad_packs),
+        TEST(test_runs), TEST(test_other_geometry), TEST(test_gradients), TEST(test_missing), TEST(test_draws), TEST(test_offline), TEST(test_bad_packs),
         TEST(test_one_pack),
     };
     return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);

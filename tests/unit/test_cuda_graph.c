@@ -7,6 +7,7 @@
 #include "spy_test.h"
 #include "chance.h"
 #ifdef SPY_TEST_SPLIT
+#include "api/pack.h"
 #include "list/list.h"
 #include "cuda/internal.h"
 #endif
@@ -34,6 +35,7 @@ static spy_command_list *playing; // whose kernels are to be played
 // >>playing kernels
 
 typedef struct play {
+    const char *name; // of the function, which may be gone with its module
     const spyi_plan *plan;
     const spyi_variant *variant;
     const spyi_cuda_kernel *kernel;
@@ -47,7 +49,7 @@ static const uint8_t *packed(const play *p, const char *path, bool address) {
         if (pack->op < SPYI_PACK_ADDRESS || (pack->op == SPYI_PACK_ADDRESS) != address) continue;
         if (strcmp(p->plan->bound.leaves[pack->leaf].path, path) == 0) return p->block + pack->offset;
     }
-    fail_msg("%s has no '%s'", p->plan->function->name, path);
+    fail_msg("%s has no '%s'", p->name, path);
     return NULL;
 }
 static uint32_t *memory_of(const play *p, const char *path) {
@@ -87,19 +89,20 @@ static uint32_t fed_number(const play *p, const char *path) {
         memcpy(&number, uniform_of(p, slot) + (at - (const uint8_t *)bound_inputs->uniforms[slot].data), sizeof number);
         return number;
     }
-    fail_msg("%s is not given '%s'", p->plan->function->name, path);
+    fail_msg("%s is not given '%s'", p->name, path);
     return 0;
 }
 
 static void on_kernel(const fake_function *function, const unsigned grid[3], void *const *params, void *user) {
     static uint8_t block[4096];
-    play p = { NULL, NULL, NULL, function, block };
+    play p = { NULL, NULL, NULL, NULL, function, block };
     (void)grid, (void)user;
     for (size_t i = 0; playing && i < playing->op_count; i++) {
         const spyi_list_op *op = &playing->ops[i];
         if (!op->plan) continue;
         p.kernel = (const spyi_cuda_kernel *)(const void *)op->variant->kernel;
         if ((const void *)p.kernel->function != (const void *)function) continue;
+        p.name = op->name;
         p.plan = op->plan;
         p.variant = op->variant;
         break;
@@ -113,7 +116,7 @@ static void on_kernel(const fake_function *function, const unsigned grid[3], voi
         memcpy(&address, params[0], sizeof address);
         p.block = (const uint8_t *)(uintptr_t)address;
     }
-    const char *name = p.plan->function->name;
+    const char *name = p.name;
     bool own = strcmp(name, "own") == 0, mixes = strcmp(name, "mix") == 0;
     if (own) return;
     uint32_t *to = memory_of(&p, "_result"), count = count_of(&p);
@@ -133,7 +136,8 @@ static void on_kernel(const fake_function *function, const unsigned grid[3], voi
 
 // >>the device
 
-static void open_device(void) {
+// `records`: the device records a pack. `pack`: it runs from one, and loads no module.
+static void open_device_with(bool records, const char *pack) {
     spy_cuda_desc cuda;
     spy_device_desc d;
     spy_module_desc m;
@@ -145,18 +149,25 @@ static void open_device(void) {
     d.backend = spy_cuda_backend();
     d.backend_desc = &cuda;
     d.allocator = counting_allocator();
+    d.record_pack = records;
+    d.pack = pack;
+    if (pack) d.slang_library = "/nonexistent/libslang.so";
     device = spy_create_device(&d);
     if (!device) fail_msg("%s", spy_take_error(NULL).message);
     m.name = "graph";
     m.source = source;
-    module = spy_load_module(device, &m);
-    if (!module) fail_msg("%s", spy_take_error(device).message);
+    module = pack ? NULL : spy_load_module(device, &m);
+    if (!module && !pack) fail_msg("%s", spy_take_error(device).message);
     if (!fake) {
         fake = fake_cuda_state_at(fake_path);
         assert_non_null(fake);
         fake->random = (uint64_t)time(NULL);
         fake->on_kernel = on_kernel;
     }
+}
+
+static void open_device(void) {
+    open_device_with(false, NULL);
 }
 
 static void close_device(void) {
@@ -472,12 +483,65 @@ static void test_failures(void **state) {
     close_device();
 }
 
+// >>lists from packs
+
+// A list that one device saved is a graph on another one, which has neither compiler nor module, with tensors of another size.
+static void test_saved(void **state) {
+    enum { MOST = 24 };
+    uint32_t host[3][MOST], got[MOST];
+    char pack[64];
+    (void)state;
+    snprintf(pack, sizeof pack, "/tmp/spy_saved_graph_%d.pack", (int)getpid());
+    for (int loaded = 0; loaded < 2; loaded++) {
+        const uint32_t size = loaded ? MOST : SIZE;
+        open_device_with(!loaded, loaded ? pack : NULL);
+        for (uint32_t k = 0; k < 3; k++)
+            for (uint32_t i = 0; i < size; i++) host[k][i] = below(1u << 20);
+        spy_tensor *a = uints(size, host[0]), *b = uints(size, host[1]), *c = uints(size, host[2]);
+        spy_args tensors = SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b), spy_arg_tensor("c", c));
+        spy_command_list *list = loaded ? spy_load_list(device, "graph", tensors) : new_list();
+        if (!list) fail_msg("%s", spy_take_error(device).message);
+        playing = list;
+        if (!loaded) {
+            add_step(list, a, 3, 5, b);
+            OK(spy_list_call(list, fn("mix"), SPY_ARGS(spy_arg_tensor("p", a), spy_arg_tensor("q", b), spy_arg_u32("k", 7), spy_arg_tensor("_result", c))));
+            OK(spy_list_call(list, fn("held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_u32("a", 2), spy_arg_i32n("v", (const int32_t[]){ 9, 9, 9 }, 3))),
+                                                        spy_arg_tensor("x", c), spy_arg_tensor("_result", a))));
+            OK(spy_list_finish(list));
+        }
+        for (uint32_t round = 0; round < 3; round++) {
+            uint32_t k = 7 + round;
+            if (round) OK(spy_list_set(list, 1, SPY_ARGS(spy_arg_u32("k", k))));
+            OK(spy_list_submit(list));
+            for (uint32_t i = 0; i < size; i++) {
+                host[1][i] = host[0][i] * 3 + 5;
+                host[2][i] = host[0][i] * 3 + host[1][i] * k;
+                host[0][i] = 2 * host[2][i] + 9;
+            }
+            OK(spy_tensor_read(a, got, size * sizeof *got));
+            assert_memory_equal(got, host[0], size * sizeof *got);
+        }
+        assert_true(spy_get_list_info(list).graph);
+        if (loaded) {
+            assert_int_equal(spy_get_device_stats(device).compiler_loads, 0);
+            assert_null(spy_load_list(device, "graph", SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b), spy_arg_tensor("c", uints(3, NULL)))));
+            FAILS(SPY_ERROR_SHAPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH, "spy_load_list: list 'graph': operation 2: mix: ", "Shape mismatch");
+        } else {
+            (void)remove(pack);
+            OK(spy_save_list(list, "graph", tensors));
+            OK(spy_save_pack(device, pack));
+        }
+        close_device();
+    }
+    (void)remove(pack);
+}
+
 int main(int count, char **words) {
     (void)count;
     fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_random_programs), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_indirect_and_times), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_indirect_and_times), cmocka_unit_test(test_failures), cmocka_unit_test(test_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

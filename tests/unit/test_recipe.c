@@ -3,9 +3,11 @@
 // On a real device (vulkan; SPY_TEST_BACKEND=cuda) results are compared.
 #include "spy_test.h"
 #include "hold_slang.h"
+#include <unistd.h>
 #ifdef SPY_TEST_SPLIT
 #include "api/generator.h"
 #include "api/gradient.h"
+#include "api/pack.h"
 #include "backend/null/null.h"
 #include "call/call.h"
 #include "list/list.h"
@@ -1002,8 +1004,48 @@ static void test_textures(void **state) {
     close_sides();
 }
 
+// A module that the library extends by a text, as for gradients of a draw, is another one in a pack for each text.
+static void test_extended_in_packs(void **state) {
+    static const char *const texts[2] = { "float more(float x) { return x; }", "float more(float2 x) { return x.y; }" };
+    static const spy_define define = { "EXTENDED", "1" };
+    char path[64];
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/spy_extended_%d.pack", (int)getpid());
+    for (int loaded = 0; loaded < 2; loaded++) {
+        spy_device_desc d;
+        spy_module_desc desc;
+        memset(&d, 0, sizeof d);
+        memset(&desc, 0, sizeof desc);
+        d.backend = spyi_null_backend();
+        d.offline = d.record_pack = !loaded;
+        d.pack = loaded ? path : NULL;
+        desc.name = "extended";
+        desc.source = "float one() { return 1; }\n";
+        spy_device *device = spy_create_device(&d);
+        assert_non_null(device);
+        spy_module *module = spy_load_module(device, &desc);
+        assert_non_null(module);
+        for (int k = 0; k < 2; k++) {
+            spyi_text error = { NULL, 0, 0 };
+            spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, "test");
+            spy_module *more = spyi_module_extend(module, &define, texts[k], &status, &error);
+            spyi_leave(device);
+            if (!more) fail_msg("%s", spyi_text_str(&error));
+            spyi_text_free(&error);
+            spy_function *function = spy_find_function(more, "more");
+            assert_non_null(function);
+            assert_string_equal(function->overloads.items[0].params[0].type->name, k ? "vector<float,2>" : "float");
+            spy_release_module(more);
+        }
+        if (!loaded) assert_int_equal(spy_save_pack(device, path), SPY_OK);
+        spy_release_device(device);
+    }
+    (void)remove(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_extended_in_packs),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_unsized),
         cmocka_unit_test(test_print),

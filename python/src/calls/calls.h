@@ -103,6 +103,7 @@ typedef struct spyp_encoder {
     PyObject *recording; // what encoders.py keeps of the recording, which the command buffer gets, too; or NULL
     PyObject *leases;    // list of the objects that keep other libraries' arrays for recorded calls, or NULL
     bool finished;
+    bool loaded; // from a pack: the functions of its calls are not known
 } spyp_encoder;
 // Returns the list of an encoder that records for `device`, or NULL with an exception set.
 spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device);

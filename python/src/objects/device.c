@@ -774,6 +774,7 @@ static PyMethodDef spyp_device_methods[] = {
     { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },
     { "_save_pack", spyp_device_save_pack, METH_O, "Write what the device has recorded to a file." },
     { "_pack_manifest", spyp_device_pack_manifest, METH_NOARGS, "The manifest of the device's pack, as text." },
+    { "_load_list", spyp_device_load_list, METH_VARARGS, "_load_list(name, tensors): a CommandBuffer of the pack." },
     { "_set_dump_directory", spyp_device_set_dump, METH_O, "Where generated kernels are written from now on; None: nowhere." },
     { "trim", spyp_device_trim, METH_NOARGS, "Give unused pooled memory back to the driver." },
     { "register_device_close_callback", SPYP_FUNC(spyp_device_on_close_by_callback), METH_FASTCALL | METH_KEYWORDS,

@@ -361,13 +361,51 @@ static spy_status spyp_commands_change(spyp_encoder *e, uint32_t number, spyp_fu
     return status;
 }
 
+// Converts plain numbers, for a list whose functions are not known.
+static spy_status spyp_commands_change_loaded(spyp_encoder *e, uint32_t number, PyObject *values) {
+    spy_arg items[SPYP_MOST_CHANGES];
+    spy_args args = { items, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    Py_ssize_t n = PyTuple_Size(values);
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < n && args.count < SPYP_MOST_CHANGES; i += 2) {
+        PyObject *value = PyTuple_GetItem(values, i + 1);
+        const char *name = spyp_utf8(PyTuple_GetItem(values, i));
+        spy_arg *arg = &items[args.count++];
+        int overflow = 0;
+        if (!name) break;
+        if (PyBool_Check(value)) {
+            *arg = spy_arg_bool(name, value == Py_True);
+        } else if (PyLong_Check(value)) {
+            long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+            *arg = overflow > 0 ? spy_arg_u64(name, PyLong_AsUnsignedLongLong(value)) : spy_arg_i64(name, whole);
+            if (!overflow && whole >= INT32_MIN && whole <= INT32_MAX) arg->dtype = SPY_DTYPE_INT32;
+        } else if (PyFloat_Check(value)) {
+            *arg = spy_arg_f64(name, PyFloat_AsDouble(value));
+            arg->dtype = SPY_DTYPE_FLOAT32;
+        } else {
+            PyErr_Format(PyExc_TypeError,
+                         "CommandBuffer.set: argument '%s': expected a number, as the list was loaded from a pack, got %R",
+                         name, (PyObject *)Py_TYPE(value));
+        }
+    }
+    if (!PyErr_Occurred() && spyp_enter(e->device, "CommandBuffer.set") == 0) {
+        status = spy_list_set(e->list, number, args);
+        if (status != SPY_OK) spyp_raise(e->device);
+        spyp_leave(e->device);
+    }
+    return status;
+}
+
 static PyObject *spyp_commands_set(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_encoder *e = (spyp_encoder *)self;
     PyObject *number;
     if (!PyArg_ParseTuple(args, "O!:set", &PyLong_Type, &number)) return NULL;
     PyObject *function = Py_XNewRef(PyDict_GetItemWithError(e->functions, number)), *result = NULL;
     PyObject *values = kwargs ? spyp_dict_items(kwargs, "CommandBuffer.set") : PyTuple_New(0);
-    if (!function && !PyErr_Occurred())
+    if (e->loaded && values &&
+        spyp_commands_change_loaded(e, (uint32_t)PyLong_AsUnsignedLong(number), values) == SPY_OK)
+        result = Py_NewRef(Py_None);
+    else if (!function && !PyErr_Occurred())
         PyErr_Format(PyExc_IndexError, "CommandBuffer.set: expected the number of one of %zd recorded calls, got %S",
                      PyDict_Size(e->functions), number);
     if (function && values &&
@@ -394,6 +432,99 @@ static PyObject *spyp_commands_times(PyObject *self, PyObject *ignored) {
     }
     PyMem_Free(times);
     return list;
+}
+
+// >>lists in packs
+
+// The tensors of a dict, as arguments. `made` gets the tensors of those that are None; NULL: None is an error.
+// Returns -1 with an exception set. The caller frees `items` and releases `pairs`.
+static int spyp_list_tensors(spyp_device *d, PyObject *tensors, const char *what, PyObject **pairs, spy_arg **items,
+                             spy_tensor ***made) {
+    *items = NULL;
+    *pairs = NULL;
+    if (!PyDict_Check(tensors)) {
+        PyErr_Format(PyExc_TypeError, "%s: argument 'tensors': expected a dict of tensors by their names, got %R", what,
+                     (PyObject *)Py_TYPE(tensors));
+        return -1;
+    }
+    *pairs = spyp_dict_items(tensors, what);
+    if (!*pairs) return -1;
+    Py_ssize_t n = PyTuple_Size(*pairs) / 2;
+    *items = (spy_arg *)PyMem_Calloc((size_t)n + 1, sizeof **items);
+    if (made) *made = (spy_tensor **)PyMem_Calloc((size_t)n + 1, sizeof **made);
+    if (!*items || (made && !*made)) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; !PyErr_Occurred() && i < n; i++) {
+        const char *name = spyp_utf8(PyTuple_GetItem(*pairs, 2 * i));
+        PyObject *value = PyTuple_GetItem(*pairs, 2 * i + 1);
+        if (!name) break;
+        if (made && value == Py_None) {
+            (*items)[i] = spy_out_tensor(name, &(*made)[i]);
+        } else if (!PyObject_TypeCheck(value, spyp.tensor)) {
+            PyErr_Format(PyExc_TypeError, "%s: argument 'tensors': '%s': expected a tensor, got %R", what, name,
+                         (PyObject *)Py_TYPE(value));
+        } else if (spyp_tensor_is_of(value, d, what, name)) {
+            (*items)[i] = spy_arg_tensor(name, ((spyp_tensor *)value)->tensor);
+        }
+    }
+    return PyErr_Occurred() ? -1 : (int)n;
+}
+
+static PyObject *spyp_commands_save(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "name", "tensors", NULL };
+    static const char *const what = "CommandBuffer.save";
+    spyp_encoder *e = (spyp_encoder *)self;
+    PyObject *tensors, *pairs = NULL, *done = NULL;
+    spy_arg *items = NULL;
+    const char *name;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO:save", names, &name, &tensors)) return NULL;
+    PyObject *parts = e->recording ? PyObject_GetAttrString(e->recording, "parts") : NULL;
+    if (parts && PyObject_Length(parts) > 0)
+        PyErr_Format(spyp.error, "%s: a recording with execute_callback() cannot be saved", what);
+    Py_XDECREF(parts);
+    int count = PyErr_Occurred() ? -1 : spyp_list_tensors(e->device, tensors, what, &pairs, &items, NULL);
+    if (count >= 0 && spyp_enter(e->device, what) == 0) {
+        spy_args list = { items, (size_t)count };
+        done = spyp_encoder_done(e, spy_save_list(e->list, name, list));
+    }
+    PyMem_Free(items);
+    Py_XDECREF(pairs);
+    return done;
+}
+
+// _load_list(name, tensors) returns a CommandBuffer, and puts the tensors that the list makes into the dict.
+PyObject *spyp_device_load_list(PyObject *self, PyObject *args) {
+    static const char *const what = "Device.load_list";
+    spyp_device *d = (spyp_device *)self;
+    PyObject *tensors, *pairs = NULL;
+    spy_arg *items = NULL;
+    spy_tensor **made = NULL;
+    spyp_encoder *e = NULL;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "sO:load_list", &name, &tensors)) return NULL;
+    int count = spyp_list_tensors(d, tensors, what, &pairs, &items, &made);
+    if (count >= 0) e = (spyp_encoder *)spyp_alloc(spyp.commands);
+    if (e) {
+        e->device = (spyp_device *)Py_NewRef(self);
+        e->queries = PyList_New(0);
+        e->functions = PyDict_New();
+        e->finished = e->loaded = true;
+        if (e->queries && e->functions && spyp_enter(d, what) == 0) {
+            spy_args list = { items, (size_t)count };
+            e->list = spy_load_list(d->device, name, list);
+            if (!e->list) spyp_raise(d);
+            spyp_leave(d);
+        }
+        if (!e->list) Py_CLEAR(e);
+    }
+    for (int i = 0; i < count; i++) {
+        PyObject *tensor = made[i] ? spyp_tensor_make(spyp.tensor, d, made[i], NULL) : NULL;
+        if (made[i] && (!tensor || PyDict_SetItem(tensors, PyTuple_GetItem(pairs, 2 * i), tensor) < 0)) Py_CLEAR(e);
+        Py_XDECREF(tensor);
+    }
+    PyMem_Free(items);
+    PyMem_Free(made);
+    Py_XDECREF(pairs);
+    return (PyObject *)e;
 }
 
 // >>types
@@ -435,6 +566,9 @@ static PyMethodDef spyp_commands_methods[] = {
                 "set(call, /, **values): from the next submission on, a recorded call gets other numbers, or lists or "
                 "arrays that feed one value. call: its number, from 0: call_count before it was recorded. Parts "
                 "of structs and shader parameters by path: **{'light.power': 2}."),
+    SPYP_METHOD("save", spyp_commands_save,
+                "save(name, tensors): put the recording into the pack that its device records (record_pack). tensors: a dict "
+                "of the tensors that it uses, by the names that Device.load_list() takes."),
     { "_submit", spyp_commands_submit, METH_NOARGS,
       "_submit(): do the operations in order, as if they were called now." },
     { "_times", spyp_commands_times, METH_NOARGS,

@@ -53,6 +53,7 @@ int spyp_fuse_ready(PyObject *module);
 int spyp_device_ready(PyObject *module);
 int spyp_cuda_ready(PyObject *module);
 int spyp_encoder_ready(PyObject *module);
+PyObject *spyp_device_load_list(PyObject *self, PyObject *args); // a method of Device
 int spyp_reflection_ready(PyObject *module);
 
 #endif // SPYP_OBJECTS_H
