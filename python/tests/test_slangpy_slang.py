@@ -264,7 +264,7 @@ def test_import_slangpy_alone_shows_the_tensors_of_derivatives(device, derivativ
     assert a.grad_out.to_numpy().tolist() == [2, 4, 6]
 
 
-def test_load_once_and_load_uniform_take_every_form_of_index(device, derivatives):
+def test_load_once_and_load_uniform_take_arrays_vectors_and_ints(device, derivatives):
     """DiffTensor: load_once(idx) and load_uniform(idx) by int[D], by a vector and by separate ints; their gradients add up."""
     a, result = numbers(device, [1, 2], [3, 4]).with_grads(), numbers(device, [0, 0], [0, 0]).with_grads()
     assert derivatives.by_every_index(a, spy.grid((2, 2)), _result="numpy").tolist() == [[55, 62], [69, 76]]
