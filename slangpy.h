@@ -5887,10 +5887,10 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    [BackwardDerivative(spyi_load_uniform_bwd)]\n"
     "    [ForwardDerivative(spyi_load_fwd)]\n"
     "    Element load_uniform(int[Rank] index) { return _primal.load(index); }\n"
-    "\n"
-    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
+    "",
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }\n"
     "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)\n"
-    "    {",
+    "    {\n"
     "        spyi_add_gradient_uniform(_grad_out, index, d);\n"
     "    }\n"
     "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)\n"
@@ -5994,10 +5994,10 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> detach() { return _primal; }\n"
     "\n"
     "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]\n"
+    "    [ForwardDerivative(spyi_load_fwd)]",
     "    Element load(int[Rank] index) { return _primal.load(index); }\n"
     "    [BackwardDerivative(spyi_store_bwd)]\n"
-    "    [ForwardDerivative(spyi_store_fwd)]",
+    "    [ForwardDerivative(spyi_store_fwd)]\n"
     "    void store(int[Rank] index, Element value) { _primal.store(index, value); }\n"
     "\n"
     "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}\n"
