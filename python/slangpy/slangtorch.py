@@ -91,7 +91,7 @@ class TorchModule:
 
     def __init__(self, module, device, path, source):
         self._module, self._device, self._path, self._source = module, device, path, source
-        self._found, self._kernels = {}, {}
+        self._kernels = {}
         self._translator = Translator(source, Host(self))
 
     def _is_current(self):
@@ -104,9 +104,7 @@ class TorchModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self._found.get(name)
-        if found is None:
-            found = self._found[name] = self._find(name)
+        found = self.__dict__[name] = self._find(name)  # so that it is found without this method from now on
         return found
 
     def _find(self, name):

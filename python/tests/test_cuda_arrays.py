@@ -411,6 +411,38 @@ d.close()  # and the rest afterwards
 """)
 
 
+def test_results_of_a_device_that_follows(arrays):
+    """R1: they are given without a Tensor or a lease; a result goes back to the device in the producer's stream of that time, or of another."""
+    arrays("""
+side, third = new_stream(context_of(d)), new_stream(context_of(d))
+d._follow, work["stream"] = Fast, side
+a = Fast((2, 4))
+m.add(a, 1.0), m.add(a, 1.0)
+gc.collect()
+def kinds():
+    return sum(type(o).__name__ in ("Tensor", "_Lease") for o in gc.get_objects())
+before, used = kinds(), d.stats()["used_bytes"]
+many = [m.add(a, 1.0) for _ in range(10)]
+assert kinds() == before
+assert [(made.tensor.ndim, made.tensor.shape[1], made.tensor.strides[0], made.tensor.device_type) for made in many] == [(2, 4, 4, 2)] * 10
+assert len({made.tensor.data for made in many}) == 10 and d.stats()["used_bytes"] > used
+assert struct.pack("<Q", many[-1].tensor.data) in blocks[-1]
+del many
+assert d.stats()["used_bytes"] == used
+made = m.add(a, 1.0)
+work["stream"] = third
+m.add(Fast((2, 4)), 1.0, _result=Fast((2, 4), at=512))  # the device's work goes to the other stream now
+waits = state.waits
+del made
+d.wait()
+assert (state.waits, state.waiting) == (waits + 1, third)  # its memory is used again behind the stream that had it
+assert d.stats()["used_bytes"] == used
+made = m.add(a, 1.0)
+d.close()
+del made
+""")
+
+
 def test_out(arrays):
     """__dlpack__ and the interface give the tensor's own memory, its strides, and the order of streams. (Features T1, T3.)"""
     arrays("""
