@@ -124,9 +124,10 @@ static spy_status spyi_nowhere_append(spyi_sink *sink, spyi_plan *plan, const sp
     return spyi_nowhere_open(sink, error);
 }
 
-static void spyi_nowhere_end(spyi_sink *sink, spyi_plan *plan) {
+static void spyi_nowhere_end(spyi_sink *sink, spyi_plan *plan, const spyi_values *values) {
     (void)sink;
     (void)plan;
+    (void)values;
 }
 
 static void spyi_nowhere_drop(spyi_sink *sink) {
