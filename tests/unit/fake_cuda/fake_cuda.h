@@ -41,7 +41,6 @@ typedef struct fake_cuda {
     unsigned fail_skip;       // so many calls of it are good before
     int capturing;       // CUstreamCaptureStatus of every stream
     uint64_t launches, graph_launches, kernels, changes; // cuLaunchKernel, cuGraphLaunch, kernels run, parameters changed
-    uint64_t cubins, texts;                      // modules loaded of either sort: cubins, and PTX
     int64_t graphs, execs, allocations, modules; // alive
     void *stream;                                // that the last kernel or graph was launched in
     void *waiting, *waits_for;                   // of the last cuStreamWaitEvent: the stream, and that of the event
@@ -55,6 +54,7 @@ typedef struct fake_cuda {
     int capability;                              // of all devices: 90 for 9.0; 0: 99.0
     int static_shared;                           // bytes of groupshared variables that each kernel seems to have
     unsigned shared;                             // bytes of dynamic shared memory of the last launch, also of one that failed
+    uint64_t cubins, texts;                      // modules loaded of either sort: cubins, and PTX
 } fake_cuda;
 
 #endif // FAKE_CUDA_H
