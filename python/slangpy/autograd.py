@@ -399,5 +399,5 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if taken.result is not None:
         return _plain(kwargs["_result"])
     if taken.has_result and len(made) == 1 and taken.this is None and given is None and returns and not copies:
-        _slangpy._autograd_repeats(function)
+        _slangpy._autograd_repeats(function)  # type: ignore[attr-defined]  # the stubs have public names alone
     return made[0] if taken.has_result else taken.plain
