@@ -12,7 +12,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent))
 import pictures
 
-SIZE, REPLAYS, RATE = 128, 40, 0.02
+SIZE, REPLAYS, RATE = 128, 24, 0.02
 
 
 def smaller(pixels, size):
