@@ -39699,6 +39699,13 @@ SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spy
 // without a name, or NULL if nothing is.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
+// Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in one allocation
+// that the caller frees. *at becomes the place of the first text. NULL when out of memory.
+SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at);
+// Returns the bytes that the texts of one declaration need.
+SPYI_FN size_t spyi_declared_texts(const char *name, const char *type);
+// Adds a declaration after the others. Copies its texts to *at, and moves that.
+SPYI_FN void spyi_declared_add(spyi_declared *declared, char **at, const spyi_declaration *from);
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
@@ -40376,16 +40383,24 @@ static const char *spyi_keep_declared_text(char **at, const char *text) {
     return kept;
 }
 
-// Adds a declaration behind the others, whose texts it copies to *at.
-static void spyi_add_declaration(spyi_declared *declared, char **at, const spyi_declaration *from) {
+SPYI_FN void spyi_declared_add(spyi_declared *declared, char **at, const spyi_declaration *from) {
     spyi_declaration *d = &declared->items[declared->count++];
     *d = *from;
     d->name = spyi_keep_declared_text(at, from->name);
     d->type = spyi_keep_declared_text(at, from->type);
 }
 
-static size_t spyi_declared_texts(const char *name, const char *type) {
+SPYI_FN size_t spyi_declared_texts(const char *name, const char *type) {
     return (name ? strlen(name) + 1 : 0) + (type ? strlen(type) + 1 : 0);
+}
+
+SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at) {
+    spyi_declared *made =
+        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    if (!made) return NULL;
+    made->items = (spyi_declaration *)(void *)(made + 1);
+    *at = (char *)(made->items + count);
+    return made;
 }
 
 // Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
@@ -40398,16 +40413,14 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
         texts += spyi_declared_texts(had->items[i].name, had->items[i].type);
     for (size_t i = 0; i < list.count; i++)
         texts += spyi_declared_texts(list.items[i].name, list.items[i].type);
-    spyi_declared *made =
-        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    char *at;
+    spyi_declared *made = spyi_declared_new(count, texts, &at);
     *status = made ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     if (!made) {
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
-    made->items = (spyi_declaration *)(void *)(made + 1);
-    char *at = (char *)(made->items + count);
-    for (uint32_t i = 0; had && i < had->count; i++) spyi_add_declaration(made, &at, &had->items[i]);
+    for (uint32_t i = 0; had && i < had->count; i++) spyi_declared_add(made, &at, &had->items[i]);
     spy_function view = *function; // the function as it is declared so far
     view.declared = made;
     uint32_t position = 0;
@@ -40427,7 +40440,7 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
             d.type = arg->type;
             d.map_count = (uint8_t)arg->_map_count;
             if (d.map_count <= SPY_MAX_RANK) memcpy(d.map, arg->_map, d.map_count);
-            spyi_add_declaration(made, &at, &d);
+            spyi_declared_add(made, &at, &d);
         }
         position += !named;
     }
@@ -50587,6 +50600,11 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 // Packs: what a call is called in their lists and manifests, what a recorded kernel adds, and what is said of a call
 // that a pack lacks. base/archive.h has the answers, and compiler/memo.h how a module gets them.
 
+// Returns the name of the device's kind in lists and manifests.
+SPYI_FN const char *spyi_pack_target(const spy_device *device);
+// Steps through the manifest of the device's pack: writes to `name` what the next line from *at on names, if it is of this
+// sort ("call", "list") and for the device's kind, and moves *at, which begins at 0. Returns false at the end.
+SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *at, spyi_text *name);
 // Appends the call as a line of tools/pack's list: "call m.add(x: float[], y: float[,], _result: new)".
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out);
 // Notes a kernel in the manifest of the pack that the device records.
@@ -51422,7 +51440,7 @@ SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *val
     spyi_text_add(out, ")");
 }
 
-static const char *spyi_pack_target(const spy_device *device) {
+SPYI_FN const char *spyi_pack_target(const spy_device *device) {
     return spyi_rules_of(device->base->limits.profile.target)->suffix;
 }
 
@@ -51435,30 +51453,40 @@ SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_valu
     spyi_text_free(&line);
 }
 
-// >>what a pack lacks
+// >>what a pack has and lacks
+
+SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *at, spyi_text *name) {
+    size_t size;
+    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+    spyi_text begin = { NULL, 0, 0 };
+    bool found = false;
+    spyi_text_add(&begin, "%s\t%s\t", sort, spyi_pack_target(device));
+    while (!found && *at < size) {
+        const char *line = manifest + *at, *end = (const char *)memchr(line, '\n', size - *at);
+        size_t length = end ? (size_t)(end - line) : size - *at;
+        *at += length + 1;
+        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
+        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
+        spyi_text_clear(name);
+        spyi_text_add_n(name, line + begin.size,
+                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+        found = true;
+    }
+    spyi_text_free(&begin);
+    return found;
+}
 
 // Gives the recorded call that is most like `wanted`. Returns false when the pack has none for this target.
 static bool spyi_pack_nearest(const spy_device *device, const char *wanted, spyi_text *out) {
-    size_t size, best = SIZE_MAX;
-    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
-    spyi_text begin = { NULL, 0, 0 }, name = { NULL, 0, 0 };
-    spyi_text_add(&begin, "call\t%s\t", spyi_pack_target(device));
-    for (size_t at = 0; at < size;) {
-        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
-        size_t length = end ? (size_t)(end - line) : size - at;
-        at += length + 1;
-        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
-        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
-        spyi_text_clear(&name);
-        spyi_text_add_n(&name, line + begin.size,
-                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+    size_t at = 0, best = SIZE_MAX;
+    spyi_text name = { NULL, 0, 0 };
+    while (spyi_pack_next(device, "call", &at, &name)) {
         size_t distance = spyi_edit_distance(wanted, spyi_text_str(&name));
         if (distance >= best) continue;
         best = distance;
         spyi_text_clear(out);
         spyi_text_add(out, "%s", spyi_text_str(&name));
     }
-    spyi_text_free(&begin);
     spyi_text_free(&name);
     return best != SIZE_MAX;
 }
@@ -61492,6 +61520,8 @@ SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, 
 SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
                           const spy_tensor *from, const char *name, double value, const void *data,
                           size_t size_bytes);
+// Returns whether the slot is the tensor's memory, elements and layout.
+SPYI_FN bool spyi_noted_slot_is(const spyi_noted_slot *slot, const spy_tensor *tensor);
 SPYI_FN void spyi_note_refusal(spy_command_list *list, const char *what);
 // Returns the slot of a tensor's memory. `use`: for messages; may be NULL when the slot is known.
 SPYI_FN uint32_t spyi_note_slot(spyi_notes *notes, const spy_tensor *tensor, bool made, bool fixed,
@@ -61517,6 +61547,9 @@ SPYI_FN void *spyi_script_take(spyi_script_io *io,
                                size_t size); // reading; zeroed. NULL: the stream has failed
 SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text); // NULL stays NULL
 SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape);
+// A list's length. When reading, returns memory for the items, each of which takes at least `least` bytes of the stream; NULL and
+// 0 items when the stream has failed.
+SPYI_FN void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least);
 SPYI_FN void spyi_script_args(spyi_script_io *io, spy_args *args);
 SPYI_FN void spyi_script_options(spyi_script_io *io, spy_call_options *options);
 // `link` has the indices of the modules that it links, desc->link_count of them.
@@ -61620,8 +61653,7 @@ SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape) {
     spyi_stream_raw(&io->r, shape->dims, shape->rank * sizeof *shape->dims);
 }
 
-// A list's length. When reading, returns memory for the items, each of which takes at least `least` bytes of the stream.
-static void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least) {
+SPYI_FN void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least) {
     spyi_stream_u32(&io->r, count);
     if (io->r.out) return NULL;
     bool good = spyi_stream_expect(&io->r, *count <= SPYI_SCRIPT_MOST && *count <= io->r.left / least,
@@ -61962,8 +61994,7 @@ SPYI_FN void spyi_script_slots(spyi_script_io *io, spyi_script_slot **slots, uin
 }
 
 SPYI_FN void spyi_script_question(const spy_device *device, const char *name, spyi_text *out) {
-    spyi_text_add(out, "list of a pack for %s: %s",
-                  spyi_rules_of(device->base->limits.profile.target)->suffix, name);
+    spyi_text_add(out, "list of a pack for %s: %s", spyi_pack_target(device), name);
 }
 
 // >>list/list_note.c ----------------------------------------------------------------------------------------
@@ -62031,7 +62062,7 @@ static void spyi_note_end(spy_command_list *list, spyi_script_io *io, size_t beg
 
 // >>slots
 
-static bool spyi_note_same_slot(const spyi_noted_slot *s, const spy_tensor *t) {
+SPYI_FN bool spyi_noted_slot_is(const spyi_noted_slot *s, const spy_tensor *t) {
     return s->storage == t->storage && s->type == t->type && s->offset_bytes == t->offset_bytes &&
            memcmp(&s->shape, &t->shape, sizeof s->shape) == 0 &&
            memcmp(&s->strides, &t->strides, sizeof s->strides) == 0;
@@ -62039,7 +62070,7 @@ static bool spyi_note_same_slot(const spyi_noted_slot *s, const spy_tensor *t) {
 
 SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, bool fixed, const char *use) {
     uint32_t i = 0;
-    while (i < n->slot_count && !spyi_note_same_slot(&n->slots[i], t)) i++;
+    while (i < n->slot_count && !spyi_noted_slot_is(&n->slots[i], t)) i++;
     if (i == n->slot_count) {
         if (n->slot_count == n->slot_capacity) {
             uint32_t capacity = n->slot_capacity ? 2 * n->slot_capacity : 16;
@@ -63466,12 +63497,6 @@ static spy_status spyi_saving_check(const spyi_saving *s, const char *name, spyi
 
 // >>which memory is which tensor's
 
-static bool spyi_saving_is(const spyi_noted_slot *slot, const spy_tensor *t) {
-    return slot->storage == t->storage && slot->type == t->type && slot->offset_bytes == t->offset_bytes &&
-           memcmp(&slot->shape, &t->shape, sizeof slot->shape) == 0 &&
-           memcmp(&slot->strides, &t->strides, sizeof slot->strides) == 0;
-}
-
 // Makes `out` a view of memory of `type` with these bounds, if it lies there; offsets are whole elements of it.
 static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *storage, uint64_t offset,
                              uint64_t begin, uint64_t end, spyi_script_slot *out) {
@@ -63494,7 +63519,7 @@ static bool spyi_saving_find_given(spyi_saving *s, const spyi_noted_slot *slot, 
         for (uint32_t g = 0; g < 3; g++) {
             const spy_tensor *t = s->given.items[i].value.tensor;
             if (g) t = t->grads[g - 1];
-            if (!t || (!views && !spyi_saving_is(slot, t))) continue;
+            if (!t || (!views && !spyi_noted_slot_is(slot, t))) continue;
             if (views &&
                 !spyi_saving_view(slot, t->storage, t->offset_bytes, t->begin_bytes, t->end_bytes, out))
                 continue;
@@ -63532,7 +63557,7 @@ static void spyi_saving_tensors(spyi_saving *s, const spyi_notes *notes) {
         const spyi_noted_slot *slot = &notes->slots[k];
         uint32_t i = 0;
         if (!slot->made) continue;
-        while (i < s->given.count && !spyi_saving_is(slot, s->given.items[i].value.tensor)) i++;
+        while (i < s->given.count && !spyi_noted_slot_is(slot, s->given.items[i].value.tensor)) i++;
         if (i == s->given.count) i = s->tensor_count++;
         spyi_script_tensor *to = &s->tensors[i];
         s->sources[i] = slot;
@@ -63570,9 +63595,8 @@ static spy_status spyi_saving_slots(spyi_saving *s, const spyi_notes *notes, spy
 // >>writing
 
 static void spyi_saving_line(const spyi_saving *s, const char *name, spyi_text *line) {
-    const spy_device *device = s->list->sink.object.device;
     bool more = false;
-    spyi_text_add(line, "list\t%s\t%s(", spyi_rules_of(device->base->limits.profile.target)->suffix, name);
+    spyi_text_add(line, "list\t%s\t%s(", spyi_pack_target(s->list->sink.object.device), name);
     for (uint32_t i = 0; i < s->tensor_count; i++) {
         const spyi_script_tensor *t = &s->tensors[i];
         if (!t->name) continue;
@@ -63890,34 +63914,13 @@ static spy_status spyi_loading_give(spyi_loading *l, spy_args given, spyi_text *
 
 // Says which lists the pack has.
 static spy_status spyi_loading_absent(const spy_device *device, spyi_text *error) {
-    size_t size, at = 0;
-    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
-    spyi_text begin = { NULL, 0, 0 };
-    uint32_t count = 0;
-    spyi_text_add(&begin, "list\t%s\t", spyi_rules_of(device->base->limits.profile.target)->suffix);
+    size_t at = 0;
+    spyi_text name = { NULL, 0, 0 };
     spyi_text_add(error, "the pack has no such list for this kind of device");
-    while (at < size) {
-        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
-        size_t length = end ? (size_t)(end - line) : size - at;
-        at += length + 1;
-        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
-        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
-        spyi_text_add(error, "%s", count++ ? ", " : "; it has ");
-        spyi_text_add_n(error, line + begin.size,
-                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
-    }
-    spyi_text_free(&begin);
+    for (uint32_t count = 0; spyi_pack_next(device, "list", &at, &name); count++)
+        spyi_text_add(error, "%s%s", count ? ", " : "; it has ", spyi_text_str(&name));
+    spyi_text_free(&name);
     return SPY_ERROR_NOT_FOUND;
-}
-
-static void *spyi_loading_count(spyi_loading *l, uint32_t *count, size_t item_size) {
-    spyi_stream *r = &l->io.r;
-    spyi_stream_u32(r, count);
-    if (!spyi_stream_expect(r, *count <= SPYI_SCRIPT_MOST && *count <= r->left, "a table is too long"))
-        *count = 0;
-    void *items = spyi_script_take(&l->io, ((size_t)*count + 1) * item_size);
-    if (!items) *count = 0;
-    return items;
 }
 
 static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *error) {
@@ -63936,33 +63939,16 @@ static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *err
     if (status != SPY_OK) spyi_stream_fail(r, status, "%s", "");
 }
 
-// Makes the declarations of a function in one allocation, as spy_declare() does. NULL: there are none, or the
-// stream has failed.
+// Makes the declarations of a function, as spy_declare() does. Returns NULL when there are none, or the stream has
+// failed.
 static spyi_declared *spyi_loading_declared(spyi_loading *l, const spyi_declaration *items, uint32_t count) {
-    size_t size = sizeof(spyi_declared) + count * sizeof *items + 1;
-    for (uint32_t i = 0; i < count; i++)
-        size +=
-            (items[i].name ? strlen(items[i].name) + 1 : 0) + (items[i].type ? strlen(items[i].type) + 1 : 0);
-    spyi_declared *made = count && l->io.r.status == SPY_OK ? (spyi_declared *)spyi_calloc(1, size) : NULL;
-    if (!made) {
-        if (count) spyi_stream_fail(&l->io.r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-        return NULL;
-    }
-    made->items = (spyi_declaration *)(void *)(made + 1);
-    made->count = count;
-    char *at = (char *)(made->items + count);
-    for (uint32_t i = 0; i < count; i++) {
-        const char *texts[2] = { items[i].name, items[i].type };
-        made->items[i] = items[i];
-        for (int k = 0; k < 2; k++) {
-            if (!texts[k]) continue;
-            size_t length = strlen(texts[k]) + 1;
-            memcpy(at, texts[k], length);
-            if (k) made->items[i].type = at;
-            else made->items[i].name = at;
-            at += length;
-        }
-    }
+    size_t texts = 0;
+    char *at;
+    if (!count || l->io.r.status != SPY_OK) return NULL;
+    for (uint32_t i = 0; i < count; i++) texts += spyi_declared_texts(items[i].name, items[i].type);
+    spyi_declared *made = spyi_declared_new(count, texts, &at);
+    if (!made) spyi_stream_fail(&l->io.r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t i = 0; made && i < count; i++) spyi_declared_add(made, &at, &items[i]);
     return made;
 }
 
@@ -64012,11 +63998,11 @@ static spy_status spyi_loading_open(spyi_loading *l, const char *name, spy_args 
     spy_status status = spyi_loading_give(l, given, error);
     if (status != SPY_OK) return status;
     uint32_t count = 0;
-    l->modules = (spy_module **)spyi_loading_count(l, &count, sizeof *l->modules);
+    l->modules = (spy_module **)spyi_script_list(&l->io, &count, sizeof *l->modules, 1);
     for (; l->module_count < count && r->status == SPY_OK; l->module_count++)
         spyi_loading_module(l, l->module_count, error);
     count = 0;
-    l->functions = (spy_function **)spyi_loading_count(l, &count, sizeof *l->functions);
+    l->functions = (spy_function **)spyi_script_list(&l->io, &count, sizeof *l->functions, 1);
     for (; l->function_count < count && r->status == SPY_OK; l->function_count++)
         spyi_loading_function(l, l->function_count);
     spyi_stream_u32(r, &l->op_count);

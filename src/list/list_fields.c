@@ -5,6 +5,7 @@
 #include "api/generator.h"
 #include "api/gradient.h"
 #include "kinds/kind.h"
+#include "plan/packs.h"
 
 enum { SPYI_SCRIPT_DEEPEST = 16 };
 
@@ -66,8 +67,7 @@ SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape) {
     spyi_stream_raw(&io->r, shape->dims, shape->rank * sizeof *shape->dims);
 }
 
-// A list's length. When reading, returns memory for the items, each of which takes at least `least` bytes of the stream.
-static void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least) {
+SPYI_FN void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least) {
     spyi_stream_u32(&io->r, count);
     if (io->r.out) return NULL;
     bool good = spyi_stream_expect(&io->r, *count <= SPYI_SCRIPT_MOST && *count <= io->r.left / least,
@@ -408,6 +408,5 @@ SPYI_FN void spyi_script_slots(spyi_script_io *io, spyi_script_slot **slots, uin
 }
 
 SPYI_FN void spyi_script_question(const spy_device *device, const char *name, spyi_text *out) {
-    spyi_text_add(out, "list of a pack for %s: %s",
-                  spyi_rules_of(device->base->limits.profile.target)->suffix, name);
+    spyi_text_add(out, "list of a pack for %s: %s", spyi_pack_target(device), name);
 }

@@ -217,34 +217,13 @@ static spy_status spyi_loading_give(spyi_loading *l, spy_args given, spyi_text *
 
 // Says which lists the pack has.
 static spy_status spyi_loading_absent(const spy_device *device, spyi_text *error) {
-    size_t size, at = 0;
-    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
-    spyi_text begin = { NULL, 0, 0 };
-    uint32_t count = 0;
-    spyi_text_add(&begin, "list\t%s\t", spyi_rules_of(device->base->limits.profile.target)->suffix);
+    size_t at = 0;
+    spyi_text name = { NULL, 0, 0 };
     spyi_text_add(error, "the pack has no such list for this kind of device");
-    while (at < size) {
-        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
-        size_t length = end ? (size_t)(end - line) : size - at;
-        at += length + 1;
-        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
-        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
-        spyi_text_add(error, "%s", count++ ? ", " : "; it has ");
-        spyi_text_add_n(error, line + begin.size,
-                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
-    }
-    spyi_text_free(&begin);
+    for (uint32_t count = 0; spyi_pack_next(device, "list", &at, &name); count++)
+        spyi_text_add(error, "%s%s", count ? ", " : "; it has ", spyi_text_str(&name));
+    spyi_text_free(&name);
     return SPY_ERROR_NOT_FOUND;
-}
-
-static void *spyi_loading_count(spyi_loading *l, uint32_t *count, size_t item_size) {
-    spyi_stream *r = &l->io.r;
-    spyi_stream_u32(r, count);
-    if (!spyi_stream_expect(r, *count <= SPYI_SCRIPT_MOST && *count <= r->left, "a table is too long"))
-        *count = 0;
-    void *items = spyi_script_take(&l->io, ((size_t)*count + 1) * item_size);
-    if (!items) *count = 0;
-    return items;
 }
 
 static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *error) {
@@ -263,33 +242,16 @@ static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *err
     if (status != SPY_OK) spyi_stream_fail(r, status, "%s", "");
 }
 
-// Makes the declarations of a function in one allocation, as spy_declare() does. NULL: there are none, or the
-// stream has failed.
+// Makes the declarations of a function, as spy_declare() does. Returns NULL when there are none, or the stream has
+// failed.
 static spyi_declared *spyi_loading_declared(spyi_loading *l, const spyi_declaration *items, uint32_t count) {
-    size_t size = sizeof(spyi_declared) + count * sizeof *items + 1;
-    for (uint32_t i = 0; i < count; i++)
-        size +=
-            (items[i].name ? strlen(items[i].name) + 1 : 0) + (items[i].type ? strlen(items[i].type) + 1 : 0);
-    spyi_declared *made = count && l->io.r.status == SPY_OK ? (spyi_declared *)spyi_calloc(1, size) : NULL;
-    if (!made) {
-        if (count) spyi_stream_fail(&l->io.r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-        return NULL;
-    }
-    made->items = (spyi_declaration *)(void *)(made + 1);
-    made->count = count;
-    char *at = (char *)(made->items + count);
-    for (uint32_t i = 0; i < count; i++) {
-        const char *texts[2] = { items[i].name, items[i].type };
-        made->items[i] = items[i];
-        for (int k = 0; k < 2; k++) {
-            if (!texts[k]) continue;
-            size_t length = strlen(texts[k]) + 1;
-            memcpy(at, texts[k], length);
-            if (k) made->items[i].type = at;
-            else made->items[i].name = at;
-            at += length;
-        }
-    }
+    size_t texts = 0;
+    char *at;
+    if (!count || l->io.r.status != SPY_OK) return NULL;
+    for (uint32_t i = 0; i < count; i++) texts += spyi_declared_texts(items[i].name, items[i].type);
+    spyi_declared *made = spyi_declared_new(count, texts, &at);
+    if (!made) spyi_stream_fail(&l->io.r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t i = 0; made && i < count; i++) spyi_declared_add(made, &at, &items[i]);
     return made;
 }
 
@@ -339,11 +301,11 @@ static spy_status spyi_loading_open(spyi_loading *l, const char *name, spy_args 
     spy_status status = spyi_loading_give(l, given, error);
     if (status != SPY_OK) return status;
     uint32_t count = 0;
-    l->modules = (spy_module **)spyi_loading_count(l, &count, sizeof *l->modules);
+    l->modules = (spy_module **)spyi_script_list(&l->io, &count, sizeof *l->modules, 1);
     for (; l->module_count < count && r->status == SPY_OK; l->module_count++)
         spyi_loading_module(l, l->module_count, error);
     count = 0;
-    l->functions = (spy_function **)spyi_loading_count(l, &count, sizeof *l->functions);
+    l->functions = (spy_function **)spyi_script_list(&l->io, &count, sizeof *l->functions, 1);
     for (; l->function_count < count && r->status == SPY_OK; l->function_count++)
         spyi_loading_function(l, l->function_count);
     spyi_stream_u32(r, &l->op_count);

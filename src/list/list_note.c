@@ -65,7 +65,7 @@ static void spyi_note_end(spy_command_list *list, spyi_script_io *io, size_t beg
 
 // >>slots
 
-static bool spyi_note_same_slot(const spyi_noted_slot *s, const spy_tensor *t) {
+SPYI_FN bool spyi_noted_slot_is(const spyi_noted_slot *s, const spy_tensor *t) {
     return s->storage == t->storage && s->type == t->type && s->offset_bytes == t->offset_bytes &&
            memcmp(&s->shape, &t->shape, sizeof s->shape) == 0 &&
            memcmp(&s->strides, &t->strides, sizeof s->strides) == 0;
@@ -73,7 +73,7 @@ static bool spyi_note_same_slot(const spyi_noted_slot *s, const spy_tensor *t) {
 
 SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, bool fixed, const char *use) {
     uint32_t i = 0;
-    while (i < n->slot_count && !spyi_note_same_slot(&n->slots[i], t)) i++;
+    while (i < n->slot_count && !spyi_noted_slot_is(&n->slots[i], t)) i++;
     if (i == n->slot_count) {
         if (n->slot_count == n->slot_capacity) {
             uint32_t capacity = n->slot_capacity ? 2 * n->slot_capacity : 16;

@@ -67,12 +67,6 @@ static spy_status spyi_saving_check(const spyi_saving *s, const char *name, spyi
 
 // >>which memory is which tensor's
 
-static bool spyi_saving_is(const spyi_noted_slot *slot, const spy_tensor *t) {
-    return slot->storage == t->storage && slot->type == t->type && slot->offset_bytes == t->offset_bytes &&
-           memcmp(&slot->shape, &t->shape, sizeof slot->shape) == 0 &&
-           memcmp(&slot->strides, &t->strides, sizeof slot->strides) == 0;
-}
-
 // Makes `out` a view of memory of `type` with these bounds, if it lies there; offsets are whole elements of it.
 static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *storage, uint64_t offset,
                              uint64_t begin, uint64_t end, spyi_script_slot *out) {
@@ -95,7 +89,7 @@ static bool spyi_saving_find_given(spyi_saving *s, const spyi_noted_slot *slot, 
         for (uint32_t g = 0; g < 3; g++) {
             const spy_tensor *t = s->given.items[i].value.tensor;
             if (g) t = t->grads[g - 1];
-            if (!t || (!views && !spyi_saving_is(slot, t))) continue;
+            if (!t || (!views && !spyi_noted_slot_is(slot, t))) continue;
             if (views &&
                 !spyi_saving_view(slot, t->storage, t->offset_bytes, t->begin_bytes, t->end_bytes, out))
                 continue;
@@ -133,7 +127,7 @@ static void spyi_saving_tensors(spyi_saving *s, const spyi_notes *notes) {
         const spyi_noted_slot *slot = &notes->slots[k];
         uint32_t i = 0;
         if (!slot->made) continue;
-        while (i < s->given.count && !spyi_saving_is(slot, s->given.items[i].value.tensor)) i++;
+        while (i < s->given.count && !spyi_noted_slot_is(slot, s->given.items[i].value.tensor)) i++;
         if (i == s->given.count) i = s->tensor_count++;
         spyi_script_tensor *to = &s->tensors[i];
         s->sources[i] = slot;
@@ -171,9 +165,8 @@ static spy_status spyi_saving_slots(spyi_saving *s, const spyi_notes *notes, spy
 // >>writing
 
 static void spyi_saving_line(const spyi_saving *s, const char *name, spyi_text *line) {
-    const spy_device *device = s->list->sink.object.device;
     bool more = false;
-    spyi_text_add(line, "list\t%s\t%s(", spyi_rules_of(device->base->limits.profile.target)->suffix, name);
+    spyi_text_add(line, "list\t%s\t%s(", spyi_pack_target(s->list->sink.object.device), name);
     for (uint32_t i = 0; i < s->tensor_count; i++) {
         const spyi_script_tensor *t = &s->tensors[i];
         if (!t->name) continue;

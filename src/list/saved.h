@@ -67,6 +67,8 @@ SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, 
 SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
                           const spy_tensor *from, const char *name, double value, const void *data,
                           size_t size_bytes);
+// Returns whether the slot is the tensor's memory, elements and layout.
+SPYI_FN bool spyi_noted_slot_is(const spyi_noted_slot *slot, const spy_tensor *tensor);
 SPYI_FN void spyi_note_refusal(spy_command_list *list, const char *what);
 // Returns the slot of a tensor's memory. `use`: for messages; may be NULL when the slot is known.
 SPYI_FN uint32_t spyi_note_slot(spyi_notes *notes, const spy_tensor *tensor, bool made, bool fixed,
@@ -92,6 +94,9 @@ SPYI_FN void *spyi_script_take(spyi_script_io *io,
                                size_t size); // reading; zeroed. NULL: the stream has failed
 SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text); // NULL stays NULL
 SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape);
+// A list's length. When reading, returns memory for the items, each of which takes at least `least` bytes of the stream; NULL and
+// 0 items when the stream has failed.
+SPYI_FN void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least);
 SPYI_FN void spyi_script_args(spyi_script_io *io, spy_args *args);
 SPYI_FN void spyi_script_options(spyi_script_io *io, spy_call_options *options);
 // `link` has the indices of the modules that it links, desc->link_count of them.

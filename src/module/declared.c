@@ -137,16 +137,24 @@ static const char *spyi_keep_declared_text(char **at, const char *text) {
     return kept;
 }
 
-// Adds a declaration behind the others, whose texts it copies to *at.
-static void spyi_add_declaration(spyi_declared *declared, char **at, const spyi_declaration *from) {
+SPYI_FN void spyi_declared_add(spyi_declared *declared, char **at, const spyi_declaration *from) {
     spyi_declaration *d = &declared->items[declared->count++];
     *d = *from;
     d->name = spyi_keep_declared_text(at, from->name);
     d->type = spyi_keep_declared_text(at, from->type);
 }
 
-static size_t spyi_declared_texts(const char *name, const char *type) {
+SPYI_FN size_t spyi_declared_texts(const char *name, const char *type) {
     return (name ? strlen(name) + 1 : 0) + (type ? strlen(type) + 1 : 0);
+}
+
+SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at) {
+    spyi_declared *made =
+        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    if (!made) return NULL;
+    made->items = (spyi_declaration *)(void *)(made + 1);
+    *at = (char *)(made->items + count);
+    return made;
 }
 
 // Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
@@ -159,16 +167,14 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
         texts += spyi_declared_texts(had->items[i].name, had->items[i].type);
     for (size_t i = 0; i < list.count; i++)
         texts += spyi_declared_texts(list.items[i].name, list.items[i].type);
-    spyi_declared *made =
-        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    char *at;
+    spyi_declared *made = spyi_declared_new(count, texts, &at);
     *status = made ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
     if (!made) {
         spyi_text_add(error, "out of host memory");
         return NULL;
     }
-    made->items = (spyi_declaration *)(void *)(made + 1);
-    char *at = (char *)(made->items + count);
-    for (uint32_t i = 0; had && i < had->count; i++) spyi_add_declaration(made, &at, &had->items[i]);
+    for (uint32_t i = 0; had && i < had->count; i++) spyi_declared_add(made, &at, &had->items[i]);
     spy_function view = *function; // the function as it is declared so far
     view.declared = made;
     uint32_t position = 0;
@@ -188,7 +194,7 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
             d.type = arg->type;
             d.map_count = (uint8_t)arg->_map_count;
             if (d.map_count <= SPY_MAX_RANK) memcpy(d.map, arg->_map, d.map_count);
-            spyi_add_declaration(made, &at, &d);
+            spyi_declared_add(made, &at, &d);
         }
         position += !named;
     }

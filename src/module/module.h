@@ -148,6 +148,13 @@ SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spy
 // without a name, or NULL if nothing is.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
+// Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in one allocation
+// that the caller frees. *at becomes the place of the first text. NULL when out of memory.
+SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at);
+// Returns the bytes that the texts of one declaration need.
+SPYI_FN size_t spyi_declared_texts(const char *name, const char *type);
+// Adds a declaration after the others. Copies its texts to *at, and moves that.
+SPYI_FN void spyi_declared_add(spyi_declared *declared, char **at, const spyi_declaration *from);
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c

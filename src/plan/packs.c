@@ -81,7 +81,7 @@ SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *val
     spyi_text_add(out, ")");
 }
 
-static const char *spyi_pack_target(const spy_device *device) {
+SPYI_FN const char *spyi_pack_target(const spy_device *device) {
     return spyi_rules_of(device->base->limits.profile.target)->suffix;
 }
 
@@ -94,30 +94,40 @@ SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_valu
     spyi_text_free(&line);
 }
 
-// >>what a pack lacks
+// >>what a pack has and lacks
+
+SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *at, spyi_text *name) {
+    size_t size;
+    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+    spyi_text begin = { NULL, 0, 0 };
+    bool found = false;
+    spyi_text_add(&begin, "%s\t%s\t", sort, spyi_pack_target(device));
+    while (!found && *at < size) {
+        const char *line = manifest + *at, *end = (const char *)memchr(line, '\n', size - *at);
+        size_t length = end ? (size_t)(end - line) : size - *at;
+        *at += length + 1;
+        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
+        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
+        spyi_text_clear(name);
+        spyi_text_add_n(name, line + begin.size,
+                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+        found = true;
+    }
+    spyi_text_free(&begin);
+    return found;
+}
 
 // Gives the recorded call that is most like `wanted`. Returns false when the pack has none for this target.
 static bool spyi_pack_nearest(const spy_device *device, const char *wanted, spyi_text *out) {
-    size_t size, best = SIZE_MAX;
-    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
-    spyi_text begin = { NULL, 0, 0 }, name = { NULL, 0, 0 };
-    spyi_text_add(&begin, "call\t%s\t", spyi_pack_target(device));
-    for (size_t at = 0; at < size;) {
-        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
-        size_t length = end ? (size_t)(end - line) : size - at;
-        at += length + 1;
-        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
-        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
-        spyi_text_clear(&name);
-        spyi_text_add_n(&name, line + begin.size,
-                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+    size_t at = 0, best = SIZE_MAX;
+    spyi_text name = { NULL, 0, 0 };
+    while (spyi_pack_next(device, "call", &at, &name)) {
         size_t distance = spyi_edit_distance(wanted, spyi_text_str(&name));
         if (distance >= best) continue;
         best = distance;
         spyi_text_clear(out);
         spyi_text_add(out, "%s", spyi_text_str(&name));
     }
-    spyi_text_free(&begin);
     spyi_text_free(&name);
     return best != SIZE_MAX;
 }

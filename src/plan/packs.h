@@ -5,6 +5,11 @@
 
 #include "plan/plan.h"
 
+// Returns the name of the device's kind in lists and manifests.
+SPYI_FN const char *spyi_pack_target(const spy_device *device);
+// Steps through the manifest of the device's pack: writes to `name` what the next line from *at on names, if it is of this
+// sort ("call", "list") and for the device's kind, and moves *at, which begins at 0. Returns false at the end.
+SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *at, spyi_text *name);
 // Appends the call as a line of tools/pack's list: "call m.add(x: float[], y: float[,], _result: new)".
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out);
 // Notes a kernel in the manifest of the pack that the device records.
