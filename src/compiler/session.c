@@ -238,6 +238,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
     const spyi_sl_library *library = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL, *blob = NULL;
     spyi_sl_module *module = NULL;
+    const size_t size = content->size;
     if (!unit->precompiled) {
         spyi_text adapted = { NULL, 0, 0 };
         uint32_t failed = spyi_failed_allocations();
@@ -254,6 +255,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
+    content->size = size; // with the seal, by which the cache on disk tells this content from one without
     spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);

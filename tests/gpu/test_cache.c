@@ -390,6 +390,37 @@ static void test_own_files(void **state) {
     }
 }
 
+// A precompiled module: its second start opens no compiler, and without its seal it is another one, which is refused.
+static void test_precompiled(void **state) {
+    NEEDS();
+    static char bytes[1 << 20];
+    size_t size = 0;
+    for (int start = 0; start < 3; start++) {
+        spy_module_desc d;
+        float y = 0;
+        memset(&d, 0, sizeof d);
+        assert_non_null(open_device(cache));
+        if (start == 0) {
+            spy_module *m =
+                MADE(spy_module, gpu_module(gpu_device, "p", "public float f(float x) { return x * 3; }"));
+            size = spy_serialize_module(m, bytes, sizeof bytes);
+            assert_in_range(size, 17, sizeof bytes);
+        }
+        d.name = "p";
+        d.precompiled = bytes;
+        d.precompiled_size_bytes = size;
+        OK(spy_call(function(MADE(spy_module, spy_load_module(gpu_device, &d)), "f"),
+                    SPY_ARGS(spy_arg_f32("x", 2), spy_out_f32("_result", &y))));
+        assert_true(y == 6);
+        assert_int_equal(spy_get_device_stats(gpu_device).compiler_loads, start == 0);
+        d.precompiled_size_bytes = size - 16;
+        assert_null(spy_load_module(gpu_device, &d));
+        ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "spy_load_module", "has no seal");
+        spy_release_device(gpu_device);
+        gpu_device = NULL;
+    }
+}
+
 static void test_bad_folders(void **state) {
     NEEDS();
     results plain, again;
@@ -411,7 +442,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_second_start),   TEST(test_no_compiler), TEST(test_changes),   TEST(test_damage),
-        TEST(test_changed_behind), TEST(test_bad_folders), TEST(test_own_files),
+        TEST(test_changed_behind), TEST(test_bad_folders), TEST(test_own_files), TEST(test_precompiled),
     };
     return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }
