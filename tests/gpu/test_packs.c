@@ -66,6 +66,17 @@ static spy_device_desc desc_of(bool records) {
     return d;
 }
 
+// A device that records a pack without a GPU.
+static spy_device_desc offline_desc(void) {
+    static const uint32_t archs[1] = { 90 };
+    spy_device_desc d = desc_of(true);
+    d.offline = true;
+    d.adapter_name = NULL;
+    d.pack_archs = archs;
+    d.pack_arch_count = 1;
+    return d;
+}
+
 static bool open_device(bool records) {
     spy_device_desc d = desc_of(records);
     gpu_device = spy_create_device(&d);
@@ -479,13 +490,8 @@ static void test_offline(void **state) {
     program(&plain);
     close_device();
     for (int cpu = 0; cpu < 2; cpu++) { // one pack of two recordings
-        d = desc_of(true);
-        d.offline = true;
-        d.adapter_name = NULL;
+        d = offline_desc();
         d.adapter_type = cpu ? SPY_ADAPTER_TYPE_CPU : SPY_ADAPTER_TYPE_DEFAULT;
-        uint32_t arch = 90;
-        d.pack_archs = &arch;
-        d.pack_arch_count = 1;
         gpu_device = spy_create_device(&d);
         assert_non_null(gpu_device);
         program(&ignored);
@@ -522,11 +528,9 @@ static void test_one_pack(void **state) {
         assert_true(child[p] >= 0);
         if (child[p]) continue;
         char code[100], name[8], byte;
-        spy_device_desc d = desc_of(true);
+        spy_device_desc d = offline_desc();
         spy_module_desc m;
         float sum = 0;
-        d.offline = true;
-        d.adapter_name = NULL;
         memset(&m, 0, sizeof m);
         snprintf(name, sizeof name, "m%d", p);
         snprintf(code, sizeof code, "float add(float x) { return x + %d; }", p);

@@ -149,6 +149,13 @@ static void need_textures(void) {
         need_textures();                                                                                      \
     } while (0)
 
+// Skips the test on a CUDA device, with the reason.
+static void needs_vulkan(const char *why) {
+    if (!gpu_is_cuda()) return;
+    print_message("not on CUDA: %s\n", why);
+    skip();
+}
+
 enum { W = 37, H = 23, N = W * H };
 
 // A grid of all texels, (h, w, 2): x is the column.
@@ -655,6 +662,7 @@ static void test_cubes(void **state) {
 // Levels and layers as textures of their own: a kernel makes each level from the one before.
 static void test_views(void **state) {
     TEXTURES();
+    needs_vulkan("a surface has all layers of its array");
     enum { S = 16, LAYERS = 3 };
     spy_texture_desc desc;
     spy_texture_view_desc v;
@@ -972,27 +980,6 @@ static void test_errors(void **state) {
           "'s'", "sampler");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("at"), SPY_ARGS(spy_arg_texture("t", NULL), spy_arg_tensor("p", p), result)), "'t'", "NULL");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("twice"), SPY_ARGS(spy_arg_texture("x", solid), spy_arg_texture("_result", t))), "shape");
-    // A comparison sampler and a plain one.
-    spy_sampler_desc compares;
-    memset(&compares, 0, sizeof compares);
-    compares.compare = SPY_COMPARE_LESS;
-    spy_sampler *c = MADE(spy_sampler, spy_create_sampler(gpu_device, &compares));
-    spy_tensor *uv = floats(SPY_SHAPE(1, 2), data);
-    FAILS(SPY_ERROR_OUT_OF_RANGE,
-          spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", c), spy_arg_tensor("uv", uv), spy_arg_f32("level", 0), result)),
-          "'s'", "without desc.compare");
-    FAILS(SPY_ERROR_OUT_OF_RANGE,
-          spy_call(fn("shadow"), SPY_ARGS(spy_arg_texture("t", gray), spy_arg_sampler("s", s), spy_arg_tensor("uv", uv), spy_arg_f32("d", 0), result)),
-          "'s'", "with desc.compare");
-    // The same for a call that repeats another.
-    float one[4];
-    for (int k = 0; k < 3; k++)
-        OK(spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", s), spy_arg_f32n("uv", data, 2), spy_arg_f32("level", 0),
-                                           spy_out_data("_result", one, sizeof one))));
-    FAILS(SPY_ERROR_OUT_OF_RANGE,
-          spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", c), spy_arg_f32n("uv", data, 2), spy_arg_f32("level", 0),
-                                          spy_out_data("_result", one, sizeof one))),
-          "'s'", "without desc.compare");
     // Textures that may not be written, or read.
     spy_texture_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -1016,15 +1003,51 @@ static void test_errors(void **state) {
     spy_release_texture(solid);
     spy_release_texture(gray);
     spy_release_sampler(s);
-    spy_release_sampler(c);
     spy_release_tensor(p);
     spy_release_tensor(x);
+    free(data);
+}
+
+// A sampler that compares where a plain one is wanted, and the reverse.
+static void test_comparison(void **state) {
+    TEXTURES();
+    needs_vulkan("it has no samplers that compare");
+    float *data = noise(N * 4);
+    spy_texture *t = image(W, H, data), *gray = texture(SPY_TEXTURE_TYPE_2D, SPY_FORMAT_R32_FLOAT, W, H, 0, 0, data);
+    spy_sampler *s = MADE(spy_sampler, spy_create_sampler(gpu_device, NULL));
+    spy_tensor *made = NULL;
+    const spy_arg result = spy_out_tensor("_result", &made);
+    spy_sampler_desc compares;
+    memset(&compares, 0, sizeof compares);
+    compares.compare = SPY_COMPARE_LESS;
+    spy_sampler *c = MADE(spy_sampler, spy_create_sampler(gpu_device, &compares));
+    spy_tensor *uv = floats(SPY_SHAPE(1, 2), data);
+    FAILS(SPY_ERROR_OUT_OF_RANGE,
+          spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", c), spy_arg_tensor("uv", uv), spy_arg_f32("level", 0), result)),
+          "'s'", "without desc.compare");
+    FAILS(SPY_ERROR_OUT_OF_RANGE,
+          spy_call(fn("shadow"), SPY_ARGS(spy_arg_texture("t", gray), spy_arg_sampler("s", s), spy_arg_tensor("uv", uv), spy_arg_f32("d", 0), result)),
+          "'s'", "with desc.compare");
+    // The same for a call that repeats another.
+    float one[4];
+    for (int k = 0; k < 3; k++)
+        OK(spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", s), spy_arg_f32n("uv", data, 2), spy_arg_f32("level", 0),
+                                           spy_out_data("_result", one, sizeof one))));
+    FAILS(SPY_ERROR_OUT_OF_RANGE,
+          spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", c), spy_arg_f32n("uv", data, 2), spy_arg_f32("level", 0),
+                                          spy_out_data("_result", one, sizeof one))),
+          "'s'", "without desc.compare");
+    spy_release_texture(t);
+    spy_release_texture(gray);
+    spy_release_sampler(s);
+    spy_release_sampler(c);
     spy_release_tensor(uv);
     free(data);
 }
 
 static void test_explain(void **state) {
     TEXTURES();
+    needs_vulkan("the text of CUDA's kernels has textures as fields");
     spy_texture *t = image(W, H, NULL);
     spy_tensor *x = floats(SPY_SHAPE(H, W, 4), NULL);
     char text[8192];
@@ -1044,6 +1067,7 @@ static int setup(void **state) {
 
 static void test_spirv(void **state) {
     TEXTURES();
+    needs_vulkan("its kernels are no SPIR-V");
     gpu_check_spirv(gpu_dump_folder(), 30);
 }
 
@@ -1052,7 +1076,7 @@ int main(void) {
         cmocka_unit_test(test_whole),    cmocka_unit_test(test_hazards), cmocka_unit_test(test_dimensions), cmocka_unit_test(test_texels), cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_formats), cmocka_unit_test(test_access), cmocka_unit_test(test_samples),    cmocka_unit_test(test_cubes),
         cmocka_unit_test(test_views),    cmocka_unit_test(test_fields),  cmocka_unit_test(test_globals),    cmocka_unit_test(test_nested), cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_gradients), cmocka_unit_test(test_errors), cmocka_unit_test(test_explain),    cmocka_unit_test(test_spirv),
+        cmocka_unit_test(test_gradients), cmocka_unit_test(test_errors), cmocka_unit_test(test_comparison), cmocka_unit_test(test_explain),    cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests_name("texture arguments", tests, setup, gpu_teardown_dumped);
 }
