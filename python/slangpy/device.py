@@ -331,14 +331,16 @@ class Device(_slangpy._Device):
                               max_entry_point_uniform_size=i["max_inline_block_bytes"],
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
-        return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],
+        # A device that makes packs without a GPU has a backend of its own, "null".
+        kind = DeviceType.__members__.get(i["backend"]) or self._desc.type
+        return DeviceInfo(type=kind, api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(kind.name, kind.name), adapter_name=i["name"],
                           adapter_luid=self._find_luid(i["name"]), timestamp_frequency=1000000000 if period else 0, limits=limits,
                           driver=i["driver"], memory_bytes=i["memory_bytes"], wave_size=i["subgroup_size"],
                           api_version=_version_of(i))
 
     def _find_luid(self, name):
-        if self._desc.adapter_luid:
-            return list(self._desc.adapter_luid)
+        if self._desc.adapter_luid or self._desc.offline:
+            return list(self._desc.adapter_luid or [])
         for handle in self.native_handles:  # the name is not enough, because two GPUs may have the same one
             if handle.type == NativeHandleType.CUdevice:
                 return _luid(handle.value)

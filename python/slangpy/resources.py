@@ -466,8 +466,8 @@ def create_texture(device: Device, desc: TextureDesc, data: _ArrayLike | None, s
     support = _slangpy._format_support(device, desc.format)
     if desc.usage != TextureUsage.none:  # what can be written can be read, too
         uses |= _COPIED | (support & _SAMPLED)
-    if uses & _STORED and support and device.info.api_name == "CUDA":  # CUDA makes such textures, and refuses to write them
-        uses &= support | ~_STORED
+    if uses & (_STORED | _COLOR) & ~support and support and device.info.api_name == "CUDA":
+        uses &= support | ~(_STORED | _COLOR)  # CUDA makes such textures, and refuses to write them and to draw
     raw = None if data is None else _bytes_of(data, where)
     given = 0 if raw is None else memoryview(raw).nbytes
     layers = desc.array_length * (6 if form == 4 else 1)

@@ -244,7 +244,12 @@ def _converter(type_, where, way):
             if isinstance(value, (tuple, list)):
                 if len(value) != 2:
                     raise ValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
-                return _slangpy.DiffPair(value[0], value[1], True)
+                grad = value[1]
+                # torch gives the gradient of a sum as one number in the place of all elements. Each thread would read what the others
+                # have set to zero there, so the kernel gets a copy with room for each.
+                if way == "bwd" and hasattr(grad, "stride") and 0 in grad.stride():
+                    grad = grad.contiguous()
+                return _slangpy.DiffPair(value[0], grad, True)
             if way is not None:
                 raise TypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
             return value

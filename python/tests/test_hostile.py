@@ -6,6 +6,7 @@ Issue 13: 22, 26 (NUL), 27 (Ctrl-C at the end), 29. What a crash would hide is f
 import gc
 import signal
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -371,6 +372,16 @@ def test_no_end(m, kind):
     fails(RecursionError, "^one: argument 'x': .*at most 100 levels, got one that is nested deeper or contains itself$", m.one, value)
     fails(RecursionError, "^inc: argument 'x': .*at most 100 levels", m.inc, spy.ValueRef(value))
     fails(RecursionError, "^pair: argument 'p': .*at most 100 levels", m.pair, p={"a": value, "b": value})
+
+
+def test_no_end_beside_torch(m, monkeypatch):
+    """The same where a program has imported torch: a call that fails is looked at for torch's tensors."""
+    class Tensor:
+        pass
+
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(autograd=None, Tensor=Tensor, bfloat16=None))
+    for value in self_containing().values():
+        fails(RecursionError, "^one: argument 'x': .*at most 100 levels", m.one, value)
 
 
 def test_types_that_become_each_other(m, device):

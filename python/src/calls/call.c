@@ -463,8 +463,10 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         spyp_autograd_learn(f, args, PyVectorcall_NARGS(nargsf), names, result != NULL);
         return result;
     }
-    // Tensors of torch without memory of their own, as within torch.func.vmap, fail in many ways; bfloat16 is copied.
-    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
+    // Tensors of torch without memory of their own, as within torch.func.vmap, fail in many ways; bfloat16 is copied. A value without an end
+    // must not be walked again.
+    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && !PyErr_ExceptionMatches(PyExc_RecursionError) &&
+        PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "instead", true);
     return result;
 }
