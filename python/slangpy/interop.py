@@ -282,10 +282,12 @@ def _library_of(type):
 
 def _vulkan_adapter_of(torch, index):
     """The adapter_luid of torch's GPU among Vulkan's, by its name; None for Vulkan's first choice."""
+    from .device import enumerate_adapters
+
     if not torch.cuda.is_available():
         return None
     name = torch.cuda.get_device_name(index)
-    return next((list(a.luid) for a in _slangpy.enumerate_adapters(DeviceType.vulkan) if a.name == name), None)
+    return next((list(a.luid) for a in enumerate_adapters(DeviceType.vulkan) if a.name == name), None)
 
 
 def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_device: Any = None, **more: Unpack[_DeviceOptions]) -> Device:
