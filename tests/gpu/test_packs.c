@@ -68,7 +68,7 @@ static spy_device_desc desc_of(bool records) {
 
 // A device that records a pack without a GPU.
 static spy_device_desc offline_desc(void) {
-    static const uint32_t archs[1] = { 90 };
+    static const uint32_t archs[1] = { 75 }; // CUDA devices that are newer run the PTX
     spy_device_desc d = desc_of(true);
     d.offline = true;
     d.adapter_name = NULL;
