@@ -47880,8 +47880,10 @@ struct spyi_emit_state {
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
     size_t block_align;  // largest alignment of a field, bytes
-    uint32_t element;    // index of the current element among the thread's elements
+    uint32_t element;    // index of the current element among the thread's elements; of a team: in its unit
     char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    char unit[8]; // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail;    // teams: the element is read by itself, not out of a vector
     uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };
@@ -47896,7 +47898,7 @@ SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether i
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
-// its own, or "".
+// its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
@@ -48047,6 +48049,7 @@ SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
 
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
     uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
+    if (key->walk[leaf] & (SPYI_WALK_SUMMED | SPYI_WALK_SKIPPED)) return false;
     return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
 }
 
@@ -48061,11 +48064,11 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && (s->key->rank == 1 || s->key->crosses);
+    return s->key->width > 1 && !s->key->team && (s->key->rank == 1 || s->key->crosses);
 }
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
-    return s->key->crosses ? s->suffix : "";
+    return s->key->crosses ? s->suffix : s->unit;
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
@@ -48542,15 +48545,32 @@ SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *
     spyi_text_add(out, "%u", SPYI_LANES);
 }
 
-// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one.
+// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one; "w_x_0__1" if the thread has
+// units.
 static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
-    spyi_text_add(out, "w_%s", s->names[i]);
+    spyi_text_add(out, "w_%s%s", s->names[i], s->unit);
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
+}
+
+// Writes where the element of number spy_i of a wide leaf of scalars lies in memory.
+static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (spyi_packed(s, i) == 1) {
+        spyi_text_add(out, s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]" : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
+                      s->names[i], SPYI_LANES, SPYI_LANES);
+        return;
+    }
+    spyi_text_add(out, "((");
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "*)spyi_block.%s)[spy_i]", s->names[i]);
 }
 
 // Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    if (s->tail) {
+        spyi_scalar_place(s, i, out);
+        return;
+    }
     spyi_vector_name(s, i, at / SPYI_LANES, out);
     spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
@@ -48595,12 +48615,12 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, spyi_text_str(&place));
+    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, spyi_text_str(&name),
-                      type, s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u.%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], s->unit, access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);
@@ -48773,10 +48793,12 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
+            spyi_text_add(out, "%sint(spy_c%u%s) * spyi_block._element%u", d ? " + " : "", d, s->unit, d);
         return;
     }
     if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->team)
+        spyi_text_add(out, s->element ? "int(spy_i%s + %u)" : "int(spy_i%s)", s->unit, s->element);
     else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
     else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
 }
@@ -48787,17 +48809,19 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
     // 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    if (key->rank > 1)
+        spyi_text_add(body, "    uint spy_rest%s = spy_i%s;\n    uint spy_high%s;\n", s->unit, s->unit,
+                      s->unit);
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> "
+            "    spy_high%s = (uint((uint64_t(spy_rest%s) * spyi_block._magic%u) >> 32) + spy_rest%s) >> "
             "spyi_block._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, own, index, d);
+            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = spy_high%s;\n",
+            s->unit, s->unit, d, s->unit, d, index, d, own, index, s->unit, s->unit, d, s->unit, s->unit);
     }
-    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
-                  key->rank > 1 ? "spy_rest" : "spy_i");
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i", s->unit);
 }
 
 // Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
@@ -48838,8 +48862,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
                 spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u%s / %u", d, s->unit, key->width);
+            else spyi_text_add(body, "spy_c%u%s", d, s->unit);
         }
         spyi_text_add(body, first ? "0;\n" : ";\n");
     }
@@ -48854,10 +48878,12 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
     uint32_t walk = spyi_walk_of(s, i);
     if (spyi_is_wide(s, i)) {
         uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
-        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
-        else spyi_text_add(out, "%s_at", name);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector%s", s->unit);
+        else spyi_text_add(out, "%s_at%s", name, s->unit);
         if (n > 1) spyi_text_add(out, " * %u", n);
         if (access) spyi_text_add(out, " + %u", access);
+    } else if (walk == SPYI_WALK_LINEAR && key->team) {
+        spyi_text_add(out, "spy_i%s", s->unit);
     } else if (walk == SPYI_WALK_LINEAR) {
         // A thread loads all of its elements, so that the loads are under way together. The last element is
         // loaded in place of elements behind the end.
@@ -48980,7 +49006,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!spyi_leaf_in_memory(&s->bound->leaves[i]) || spyi_is_skipped(s, i)) continue;
-        if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+        if (spyi_is_wide(s, i) && !s->key->team) spyi_load_vectors(s, i);
         else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
     }
 }
@@ -49808,6 +49834,8 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void) {
 // Barriers need all threads of a group, so no thread leaves before the end. Threads beyond the last element
 // add nothing.
 
+#define SPYI_TEAM_MOST 64 // most elements of a thread in one step of its loop
+
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
 }
@@ -49866,49 +49894,144 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Writes coordinates and offsets: of the loop's element, or at the end of the sum itself.
+// Writes coordinates and offsets: of the loop's element or unit, or at the end of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
     if (!s->key->by_team) spyi_emit_coordinates(s);
     else
-        spyi_text_add(&s->body, "    %s spy_c0 = %s(spy_k);\n    %s spy_c1 = %s(%s);\n", index, index, index,
-                      index, end ? "0" : "spy_j");
+        spyi_text_add(&s->body, "    %s spy_c0%s = %s(spy_k);\n    %s spy_c1%s = %s(%s%s);\n", index, s->unit,
+                      index, index, s->unit, index, end ? "0" : "spy_j", s->unit);
     spyi_emit_offsets(s, end);
 }
 
-static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
-    const spyi_bound *b = s->bound;
-    spyi_text outer = s->body, arguments = { NULL, 0, 0 };
-    memset(&s->body, 0, sizeof s->body);
-    if (s->key->finishes) {
-        for (uint32_t i = 0; i < b->leaf_count; i++) {
-            if (!spyi_is_summed(s, i)) continue;
-            spyi_text format = { NULL, 0, 0 };
-            const char *name = spyi_combine_name(b);
-            if (name) spyi_text_add(&format, "%s(%%s, ", name);
-            else spyi_text_add(&format, "%%s + ");
-            spyi_left_place(s, i, "spy_j", &format);
-            if (name) spyi_text_add(&format, ")");
-            spyi_each_sum(s, i, spyi_text_str(&format), "    ");
-            spyi_text_free(&format);
-        }
-    } else {
-        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
-        spyi_emit_team_places(s, false);
-        s->wrapper->arguments(s, &arguments);
-        spyi_emit_call(s, spyi_text_str(&arguments), "    ");
+// >>a thread's units
+//
+// A unit is what a thread takes at once: one element, or key->width neighbours as vectors. In each step of the loop a
+// thread takes key->unroll units, a team's width apart. It loads all of them before it computes the first, so that
+// the loads are under way together. In place of a unit behind the end it loads its first one again.
+
+static void spyi_set_unit(spyi_emit_state *s, uint32_t unit) {
+    if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit);
+    else s->unit[0] = 0;
+}
+
+// Writes the number of a unit's first element in the sum, and whether the unit lies before the end.
+static void spyi_emit_unit(spyi_emit_state *s, uint32_t unit, uint32_t team) {
+    uint32_t step = unit * team * s->key->width;
+    if (s->key->unroll == 1) return;
+    if (unit == 0) {
+        spyi_text_add(&s->body, "    uint spy_j_0 = spy_j;\n");
+        return;
     }
-    spyi_text_free(&arguments);
-    spyi_text_add(
-        &outer,
-        "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
-        "%u)\n    {\n",
-        team);
-    spyi_add_indented(&s->body, &outer);
-    spyi_text_add(&outer, "    }\n");
-    spyi_text_free(&s->body);
-    s->body = outer;
+    spyi_text_add(&s->body, "    bool spy_in_%u = spy_j + %u < spy_end;\n", unit, step + s->key->width - 1);
+    spyi_text_add(&s->body, "    uint spy_j_%u = spy_in_%u ? spy_j + %u : spy_j;\n", unit, unit, step);
+}
+
+// Writes a unit's loads, and the arguments of its elements.
+static void spyi_emit_unit_loads(spyi_emit_state *s, spyi_text *arguments, uint32_t first) {
+    const spyi_bound *b = s->bound;
+    uint32_t width = s->tail ? 1 : s->key->width;
+    bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
+    spyi_text_add(&s->body, "    uint spy_i%s = spy_k * spyi_block._each + spy_j%s;\n", s->unit, s->unit);
+    if (width > 1)
+        spyi_text_add(&s->body, "    uint spy_vector%s = spy_i%s / %u;\n", s->unit, s->unit, width);
+    spyi_emit_team_places(s, false);
+    for (uint32_t i = 0; i < b->leaf_count && width > 1; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+    for (s->element = 0; s->element < width; s->element++) {
+        if (several) snprintf(s->suffix, sizeof s->suffix, "_%u", first + s->element);
+        s->wrapper->arguments(s, &arguments[first + s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// Writes the calls of a unit's elements.
+static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first, const char *indent) {
+    uint32_t width = s->tail ? 1 : s->key->width;
+    bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
+    for (s->element = 0; s->element < width; s->element++) {
+        if (several) snprintf(s->suffix, sizeof s->suffix, "_%u", first + s->element);
+        spyi_emit_call(s, spyi_text_str(&arguments[first + s->element]), indent);
+        spyi_text_free(&arguments[first + s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// Writes what the dispatch that finishes does with a unit: puts a part to each sum.
+static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
+    const spyi_bound *b = s->bound;
+    const char *name = spyi_combine_name(b);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_is_summed(s, i)) continue;
+        bool is_double = spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64;
+        spyi_text format = { NULL, 0, 0 }, place = { NULL, 0, 0 }, row = { NULL, 0, 0 };
+        spyi_text_add(&row, "spy_j%s", s->unit);
+        spyi_left_place(s, i, spyi_text_str(&row), &place);
+        if (name) spyi_text_add(&format, "%s(%%s, %s)", name, spyi_text_str(&place)); // the first part twice: no matter
+        else if (unit)
+            spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
+                          is_double ? "double" : "float");
+        else spyi_text_add(&format, "%%s + %s", spyi_text_str(&place));
+        spyi_each_sum(s, i, spyi_text_str(&format), "    ");
+        spyi_text_free(&format);
+        spyi_text_free(&place);
+        spyi_text_free(&row);
+    }
+}
+
+// Writes the body of the loop, without its indentation.
+static void spyi_emit_team_step(spyi_emit_state *s, uint32_t team) {
+    uint32_t units = s->tail ? 1 : s->key->unroll, width = s->tail ? 1 : s->key->width;
+    spyi_text arguments[SPYI_TEAM_MOST];
+    memset(arguments, 0, sizeof arguments);
+    for (uint32_t u = 0; u < units; u++) {
+        if (!s->tail) spyi_set_unit(s, u);
+        if (!s->tail) spyi_emit_unit(s, u, team);
+        if (!s->key->finishes) spyi_emit_unit_loads(s, arguments, u * width);
+    }
+    for (uint32_t u = 0; u < units; u++) {
+        if (!s->tail) spyi_set_unit(s, u);
+        if (s->key->finishes) {
+            spyi_emit_unit_parts(s, u);
+            continue;
+        }
+        if (u) spyi_text_add(&s->body, "    if (spy_in_%u)\n    {\n", u);
+        spyi_emit_unit_calls(s, arguments, u * width, u ? "        " : "    ");
+        if (u) spyi_text_add(&s->body, "    }\n");
+    }
+    s->unit[0] = 0;
+}
+
+// Writes the loop over a part of a sum. If units are vectors, a second loop takes the elements behind the last whole
+// vector, of which only a call in one dimension has any.
+static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
+    uint32_t width = s->key->width;
+    for (int tail = 0; tail < (width > 1 && s->key->rank == 1 ? 2 : 1); tail++) {
+        spyi_text outer = s->body;
+        memset(&s->body, 0, sizeof s->body);
+        s->tail = tail;
+        spyi_emit_team_step(s, team);
+        s->tail = false;
+        if (tail)
+            spyi_text_add(&outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
+                          width, width);
+        else if (width > 1)
+            spyi_text_add(&outer,
+                          "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
+                          "spy_j = spy_j + ",
+                          width, width - 1);
+        else
+            spyi_text_add(&outer, "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
+                                  "spy_j + ");
+        spyi_text_add(&outer, "%u)\n    {\n", tail ? team : team * width * s->key->unroll);
+        spyi_add_indented(&s->body, &outer);
+        spyi_text_add(&outer, "    }\n");
+        spyi_text_free(&s->body);
+        s->body = outer;
+    }
 }
 
 // Hands the team's sum on: adds it to the gradient, or leaves it for the dispatch that finishes.
@@ -53086,6 +53209,21 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 // width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 
+// Does the same for the threads of teams, and chooses how many units a thread has in flight.
+SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+
+// A figure of sums that tests/bench/sums_h200.py tries others of. In a library that is compiled with SPYI_TUNES it is
+// the value of the environment variable SPYI_SUMS_name, where that is set.
+#ifdef SPYI_TUNES
+static inline uint32_t spyi_tuned(const char *name, uint32_t usual) {
+    const char *value = getenv(name);
+    return value && value[0] ? (uint32_t)strtoul(value, NULL, 10) : usual;
+}
+#define SPYI_TUNED(name, usual) spyi_tuned("SPYI_SUMS_" name, usual)
+#else
+#define SPYI_TUNED(name, usual) ((uint32_t)(usual))
+#endif
+
 // access.c: chooses between pointers and structured buffers. Fills launch->key and the leaves.
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch);
@@ -53769,11 +53907,13 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 
 // Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
 // thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
-#define SPYI_TEAM_GROUPS 2048u
+#define SPYI_TEAM_GROUPS SPYI_TUNED("GROUPS", 2048)
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
-#define SPYI_TEAM_LONG 32u
+#define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
+// Elements of the largest vector (call/width.c), and of each thread of a long part in one step.
+#define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
 #define SPYI_TEAM_SIDE 32u
@@ -53917,6 +54057,13 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
+        if (parts > 1) { // vectors do not lie in two parts, and the threads of long parts have whole steps
+            uint64_t step = length >= (uint64_t)team * 4 * SPYI_TEAM_STEP ? (uint64_t)team * SPYI_TEAM_STEP
+                            : team % SPYI_TEAM_STEP == 0                  ? team
+                            : SPYI_TEAM_STEP % team == 0                  ? SPYI_TEAM_STEP
+                                                                          : (uint64_t)team * SPYI_TEAM_STEP;
+            length = (length + step - 1) / step * step;
+        }
         parts = (each + length - 1) / length;
         launch->sums = (uint32_t)sums;
         launch->each = (uint32_t)each;
@@ -54023,6 +54170,16 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 #define SPYI_WIDE_BYTES                                                                                      \
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
+
+// Teams: a thread has several units in flight, of at most this many bytes over all leaves, in calls of at least
+// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars: the code has each unit once.
+#define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
+#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 4) // most units of vectors
+#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
+#define SPYI_UNITS_VECTORS SPYI_TUNED("VECTORS", 1) // whether units may be vectors
+#define SPYI_UNITS_CPU SPYI_TUNED("CPU", 2)
+#define SPYI_UNITS_FROM ((int64_t)1 << 16)
+#define SPYI_UNITS_SCALARS 4u
 
 // A way in which a thread takes elements.
 typedef struct spyi_way spyi_way;
@@ -54178,6 +54335,69 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
         at->reach = at->offset +
                     spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
     }
+}
+
+// >>teams
+
+// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, where the
+// elements of a sum are neighbours and all leaves that are loaded allow vectors, or one.
+static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                                uint32_t per_thread, spyi_way_taken *taken) {
+    const uint32_t width = spyi_widest(b, launch, limits);
+    bool any = false;
+    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered || per_thread < width || launch->rank == 0)
+        return 1;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t *walk = &taken->walk[i];
+        if (!spyi_is_walked(b, launch, i) || (*walk & SPYI_WALK_SUMMED) ||
+            (*walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+            continue;
+        bool linear = (*walk & SPYI_WALK_MASK) == SPYI_WALK_LINEAR;
+        if (leaf->out || !spyi_leaf_can_widen(leaf) || (*walk & SPYI_WALK_GATHER)) return 1;
+        if (leaf->type->columns == 1 && spyi_vector_fits(launch, at, linear, 1, width)) {
+            *walk = (uint8_t)(linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER);
+            any = true;
+        } else {
+            *walk = (uint8_t)(SPYI_WALK_STRIDED | (*walk & SPYI_WALK_REVERSED));
+        }
+    }
+    return any ? width : 1;
+}
+
+SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const bool cpu = limits->profile.prefers_bindings;
+    const uint32_t group = spyi_group_size(b, &limits->profile, 1), team = spyi_team_size(&launch->key, group);
+    const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
+    uint32_t scalars = 0, units = 1, most, width = 1;
+    size_t bytes = 0; // of one unit, over all leaves
+    spyi_way_taken taken;
+    if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
+    memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (launch->key.walk[i] & SPYI_WALK_SUMMED) scalars += spyi_type_scalars(b->leaves[i].type);
+    if (scalars > SPYI_UNITS_SCALARS) return;
+    width = spyi_unit_width(b, launch, limits, length / team, &taken);
+    if (width > 1) memcpy(launch->key.walk, taken.walk, sizeof taken.walk);
+    launch->key.width = (uint8_t)width;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t walk = launch->key.walk[i];
+        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) || (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+            continue;
+        if (walk & SPYI_WALK_GATHER) return;
+        bytes += (size_t)at->memory_size * width;
+        // The strides of a leaf that is loaded as vectors count vectors.
+        for (uint32_t d = 0; d + 1 < launch->rank && spyi_key_is_vector(&launch->key, i); d++)
+            at->strides[d] /= width;
+    }
+    most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
+    if (cpu) most = SPYI_UNITS_CPU;
+    if (launch->finishes) bytes = scalars * sizeof(float);
+    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team) units *= 2;
+    launch->key.unroll = (uint8_t)units;
 }
 
 // >>call/access.c -------------------------------------------------------------------------------------------
@@ -54536,6 +54756,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

@@ -8,11 +8,13 @@
 
 // Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
 // thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
-#define SPYI_TEAM_GROUPS 2048u
+#define SPYI_TEAM_GROUPS SPYI_TUNED("GROUPS", 2048)
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
-#define SPYI_TEAM_LONG 32u
+#define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
+// Elements of the largest vector (call/width.c), and of each thread of a long part in one step.
+#define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
 #define SPYI_TEAM_SIDE 32u
@@ -156,6 +158,13 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
+        if (parts > 1) { // vectors do not lie in two parts, and the threads of long parts have whole steps
+            uint64_t step = length >= (uint64_t)team * 4 * SPYI_TEAM_STEP ? (uint64_t)team * SPYI_TEAM_STEP
+                            : team % SPYI_TEAM_STEP == 0                  ? team
+                            : SPYI_TEAM_STEP % team == 0                  ? SPYI_TEAM_STEP
+                                                                          : (uint64_t)team * SPYI_TEAM_STEP;
+            length = (length + step - 1) / step * step;
+        }
         parts = (each + length - 1) / length;
         launch->sums = (uint32_t)sums;
         launch->each = (uint32_t)each;
