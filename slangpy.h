@@ -47879,11 +47879,12 @@ struct spyi_emit_state {
     char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
-    size_t block_align;  // largest alignment of a field, bytes
-    uint32_t element;    // index of the current element among the thread's elements; of a team: in its unit
-    char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
-    char unit[8]; // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
-    bool tail;    // teams: the element is read by itself, not out of a vector
+    size_t block_align; // largest alignment of a field, bytes
+    uint32_t element;   // index of the current element among the thread's elements; of a team: in its unit
+    char suffix[8];     // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    char unit
+        [8];   // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail; // teams: the element is read by itself, not out of a vector
     uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };
@@ -48185,6 +48186,9 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
         else spyi_spell_vector(s, i, &type);
+    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && s->bound->combine) { // pieces.c says why
+        spyi_text_add(&type, "uint");
+        if (memory->columns > 1) spyi_text_add(&type, "%u", memory->columns);
     } else {
         spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
@@ -48555,7 +48559,9 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
 // Writes where the element of number spy_i of a wide leaf of scalars lies in memory.
 static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (spyi_packed(s, i) == 1) {
-        spyi_text_add(out, s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]" : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
+        spyi_text_add(out,
+                      s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]"
+                                       : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
                       s->names[i], SPYI_LANES, SPYI_LANES);
         return;
     }
@@ -48615,7 +48621,8 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access, spyi_text_str(&place));
+    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access,
+                  spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
@@ -48817,7 +48824,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
             body,
             "    spy_high%s = (uint((uint64_t(spy_rest%s) * spyi_block._magic%u) >> 32) + spy_rest%s) >> "
             "spyi_block._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = spy_high%s;\n",
+            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = "
+            "spy_high%s;\n",
             s->unit, s->unit, d, s->unit, d, index, d, own, index, s->unit, s->unit, d, s->unit, s->unit);
     }
     spyi_text_add(body, "    %s spy_c0%s = %s(%s%s);\n", index, own, index,
@@ -49557,11 +49565,27 @@ typedef struct spyi_pieces {
     uint32_t depth;     // loops that enclose the piece
 } spyi_pieces;
 
+// Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
+// uint, since there are no atomic functions that find the least or greatest float. (A team whose value changes nothing
+// makes no atomic access.)
+static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char *sum, const char *indent) {
+    spyi_text_add(p->out,
+                  "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
+                  "%s        InterlockedCompareExchange(%s, spy_old, asuint(%s), spy_was);\n"
+                  "%s        if (spy_was == spy_old) break;\n%s        spy_old = spy_was;\n%s    }\n%s}\n",
+                  indent, indent, to, indent, sum, p->combine == SPYI_COMBINE_MIN ? '<' : '>', indent, indent,
+                  to, sum, indent, indent, indent, indent);
+}
+
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
                        const spyi_type *from_type, const char *from, const char *index, const char *indent) {
     const char *type = spyi_spell(to_type);
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
+    if (p->combine != SPYI_COMBINE_SUM && p->op == SPYI_PIECE_ATOMIC) {
+        spyi_atomic_extreme(p, to, sum, indent);
+        return;
+    }
     spyi_text_add(p->out, "%s", indent);
     if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
                                                                       // type
@@ -49948,7 +49972,8 @@ static void spyi_emit_unit_loads(spyi_emit_state *s, spyi_text *arguments, uint3
 }
 
 // Writes the calls of a unit's elements.
-static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first, const char *indent) {
+static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first,
+                                 const char *indent) {
     uint32_t width = s->tail ? 1 : s->key->width;
     bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
     for (s->element = 0; s->element < width; s->element++) {
@@ -49970,7 +49995,9 @@ static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
         spyi_text format = { NULL, 0, 0 }, place = { NULL, 0, 0 }, row = { NULL, 0, 0 };
         spyi_text_add(&row, "spy_j%s", s->unit);
         spyi_left_place(s, i, spyi_text_str(&row), &place);
-        if (name) spyi_text_add(&format, "%s(%%s, %s)", name, spyi_text_str(&place)); // the first part twice: no matter
+        if (name)
+            spyi_text_add(&format, "%s(%%s, %s)", name,
+                          spyi_text_str(&place)); // the first part twice: no matter
         else if (unit)
             spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
                           is_double ? "double" : "float");
@@ -50016,16 +50043,20 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         spyi_emit_team_step(s, team);
         s->tail = false;
         if (tail)
-            spyi_text_add(&outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
-                          width, width);
+            spyi_text_add(
+                &outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
+                width, width);
         else if (width > 1)
-            spyi_text_add(&outer,
-                          "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
-                          "spy_j = spy_j + ",
-                          width, width - 1);
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
+                "spy_j = spy_j + ",
+                width, width - 1);
         else
-            spyi_text_add(&outer, "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
-                                  "spy_j + ");
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
+                "spy_j + ");
         spyi_text_add(&outer, "%u)\n    {\n", tail ? team : team * width * s->key->unroll);
         spyi_add_indented(&s->body, &outer);
         spyi_text_add(&outer, "    }\n");
@@ -54014,6 +54045,14 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unl
     return power;
 }
 
+// Rounds the length of a part up: no vector lies in two parts, and the threads of a long part have whole steps.
+static uint64_t spyi_part_length(uint64_t length, uint64_t team) {
+    uint64_t unit = team * SPYI_TEAM_STEP;
+    if (length < 4 * unit && team % SPYI_TEAM_STEP == 0) unit = team;
+    else if (length < 4 * unit && SPYI_TEAM_STEP % team == 0) unit = SPYI_TEAM_STEP;
+    return (length + unit - 1) / unit * unit;
+}
+
 // Chooses how many threads a team has, and into how many parts a sum is divided.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
@@ -54057,13 +54096,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
-        if (parts > 1) { // vectors do not lie in two parts, and the threads of long parts have whole steps
-            uint64_t step = length >= (uint64_t)team * 4 * SPYI_TEAM_STEP ? (uint64_t)team * SPYI_TEAM_STEP
-                            : team % SPYI_TEAM_STEP == 0                  ? team
-                            : SPYI_TEAM_STEP % team == 0                  ? SPYI_TEAM_STEP
-                                                                          : (uint64_t)team * SPYI_TEAM_STEP;
-            length = (length + step - 1) / step * step;
-        }
+        if (parts > 1) length = spyi_part_length(length, team);
         parts = (each + length - 1) / length;
         launch->sums = (uint32_t)sums;
         launch->each = (uint32_t)each;
@@ -54080,10 +54113,10 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine &&
-           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
-           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
-           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic &&
+           (b->combine || (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
@@ -54174,8 +54207,8 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 // Teams: a thread has several units in flight, of at most this many bytes over all leaves, in calls of at least
 // SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars: the code has each unit once.
 #define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
-#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 4) // most units of vectors
-#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
+#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 4)       // most units of vectors
+#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8)       // most units of one element
 #define SPYI_UNITS_VECTORS SPYI_TUNED("VECTORS", 1) // whether units may be vectors
 #define SPYI_UNITS_CPU SPYI_TUNED("CPU", 2)
 #define SPYI_UNITS_FROM ((int64_t)1 << 16)
@@ -54345,7 +54378,8 @@ static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, 
                                 uint32_t per_thread, spyi_way_taken *taken) {
     const uint32_t width = spyi_widest(b, launch, limits);
     bool any = false;
-    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered || per_thread < width || launch->rank == 0)
+    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered ||
+        per_thread < width || launch->rank == 0)
         return 1;
     if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -54369,7 +54403,8 @@ static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, 
 
 SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const bool cpu = limits->profile.prefers_bindings;
-    const uint32_t group = spyi_group_size(b, &limits->profile, 1), team = spyi_team_size(&launch->key, group);
+    const uint32_t group = spyi_group_size(b, &limits->profile, 1),
+                   team = spyi_team_size(&launch->key, group);
     const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
     uint32_t scalars = 0, units = 1, most, width = 1;
     size_t bytes = 0; // of one unit, over all leaves
@@ -54385,7 +54420,8 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         uint8_t walk = launch->key.walk[i];
-        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) || (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) ||
+            (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
             continue;
         if (walk & SPYI_WALK_GATHER) return;
         bytes += (size_t)at->memory_size * width;
@@ -54396,7 +54432,8 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
     most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
     if (cpu) most = SPYI_UNITS_CPU;
     if (launch->finishes) bytes = scalars * sizeof(float);
-    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team) units *= 2;
+    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team)
+        units *= 2;
     launch->key.unroll = (uint8_t)units;
 }
 

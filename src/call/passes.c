@@ -115,6 +115,14 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unl
     return power;
 }
 
+// Rounds the length of a part up: no vector lies in two parts, and the threads of a long part have whole steps.
+static uint64_t spyi_part_length(uint64_t length, uint64_t team) {
+    uint64_t unit = team * SPYI_TEAM_STEP;
+    if (length < 4 * unit && team % SPYI_TEAM_STEP == 0) unit = team;
+    else if (length < 4 * unit && SPYI_TEAM_STEP % team == 0) unit = SPYI_TEAM_STEP;
+    return (length + unit - 1) / unit * unit;
+}
+
 // Chooses how many threads a team has, and into how many parts a sum is divided.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
@@ -158,13 +166,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
-        if (parts > 1) { // vectors do not lie in two parts, and the threads of long parts have whole steps
-            uint64_t step = length >= (uint64_t)team * 4 * SPYI_TEAM_STEP ? (uint64_t)team * SPYI_TEAM_STEP
-                            : team % SPYI_TEAM_STEP == 0                  ? team
-                            : SPYI_TEAM_STEP % team == 0                  ? SPYI_TEAM_STEP
-                                                                          : (uint64_t)team * SPYI_TEAM_STEP;
-            length = (length + step - 1) / step * step;
-        }
+        if (parts > 1) length = spyi_part_length(length, team);
         parts = (each + length - 1) / length;
         launch->sums = (uint32_t)sums;
         launch->each = (uint32_t)each;
@@ -181,10 +183,10 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine &&
-           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
-           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
-           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic &&
+           (b->combine || (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {

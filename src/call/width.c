@@ -9,8 +9,8 @@
 // Teams: a thread has several units in flight, of at most this many bytes over all leaves, in calls of at least
 // SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars: the code has each unit once.
 #define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
-#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 4) // most units of vectors
-#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
+#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 4)       // most units of vectors
+#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8)       // most units of one element
 #define SPYI_UNITS_VECTORS SPYI_TUNED("VECTORS", 1) // whether units may be vectors
 #define SPYI_UNITS_CPU SPYI_TUNED("CPU", 2)
 #define SPYI_UNITS_FROM ((int64_t)1 << 16)
@@ -180,7 +180,8 @@ static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, 
                                 uint32_t per_thread, spyi_way_taken *taken) {
     const uint32_t width = spyi_widest(b, launch, limits);
     bool any = false;
-    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered || per_thread < width || launch->rank == 0)
+    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered ||
+        per_thread < width || launch->rank == 0)
         return 1;
     if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -204,7 +205,8 @@ static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, 
 
 SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const bool cpu = limits->profile.prefers_bindings;
-    const uint32_t group = spyi_group_size(b, &limits->profile, 1), team = spyi_team_size(&launch->key, group);
+    const uint32_t group = spyi_group_size(b, &limits->profile, 1),
+                   team = spyi_team_size(&launch->key, group);
     const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
     uint32_t scalars = 0, units = 1, most, width = 1;
     size_t bytes = 0; // of one unit, over all leaves
@@ -220,7 +222,8 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         uint8_t walk = launch->key.walk[i];
-        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) || (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) ||
+            (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
             continue;
         if (walk & SPYI_WALK_GATHER) return;
         bytes += (size_t)at->memory_size * width;
@@ -231,6 +234,7 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
     most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
     if (cpu) most = SPYI_UNITS_CPU;
     if (launch->finishes) bytes = scalars * sizeof(float);
-    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team) units *= 2;
+    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team)
+        units *= 2;
     launch->key.unroll = (uint8_t)units;
 }

@@ -92,7 +92,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
             body,
             "    spy_high%s = (uint((uint64_t(spy_rest%s) * spyi_block._magic%u) >> 32) + spy_rest%s) >> "
             "spyi_block._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = spy_high%s;\n",
+            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = "
+            "spy_high%s;\n",
             s->unit, s->unit, d, s->unit, d, index, d, own, index, s->unit, s->unit, d, s->unit, s->unit);
     }
     spyi_text_add(body, "    %s spy_c0%s = %s(%s%s);\n", index, own, index,

@@ -82,11 +82,12 @@ struct spyi_emit_state {
     char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
-    size_t block_align;  // largest alignment of a field, bytes
-    uint32_t element;    // index of the current element among the thread's elements; of a team: in its unit
-    char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
-    char unit[8]; // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
-    bool tail;    // teams: the element is read by itself, not out of a vector
+    size_t block_align; // largest alignment of a field, bytes
+    uint32_t element;   // index of the current element among the thread's elements; of a team: in its unit
+    char suffix[8];     // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    char unit
+        [8];   // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail; // teams: the element is read by itself, not out of a vector
     uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };

@@ -24,11 +24,27 @@ typedef struct spyi_pieces {
     uint32_t depth;     // loops that enclose the piece
 } spyi_pieces;
 
+// Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
+// uint, since there are no atomic functions that find the least or greatest float. (A team whose value changes nothing
+// makes no atomic access.)
+static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char *sum, const char *indent) {
+    spyi_text_add(p->out,
+                  "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
+                  "%s        InterlockedCompareExchange(%s, spy_old, asuint(%s), spy_was);\n"
+                  "%s        if (spy_was == spy_old) break;\n%s        spy_old = spy_was;\n%s    }\n%s}\n",
+                  indent, indent, to, indent, sum, p->combine == SPYI_COMBINE_MIN ? '<' : '>', indent, indent,
+                  to, sum, indent, indent, indent, indent);
+}
+
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
                        const spyi_type *from_type, const char *from, const char *index, const char *indent) {
     const char *type = spyi_spell(to_type);
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
+    if (p->combine != SPYI_COMBINE_SUM && p->op == SPYI_PIECE_ATOMIC) {
+        spyi_atomic_extreme(p, to, sum, indent);
+        return;
+    }
     spyi_text_add(p->out, "%s", indent);
     if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
                                                                       // type

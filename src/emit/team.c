@@ -124,7 +124,8 @@ static void spyi_emit_unit_loads(spyi_emit_state *s, spyi_text *arguments, uint3
 }
 
 // Writes the calls of a unit's elements.
-static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first, const char *indent) {
+static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first,
+                                 const char *indent) {
     uint32_t width = s->tail ? 1 : s->key->width;
     bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
     for (s->element = 0; s->element < width; s->element++) {
@@ -146,7 +147,9 @@ static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
         spyi_text format = { NULL, 0, 0 }, place = { NULL, 0, 0 }, row = { NULL, 0, 0 };
         spyi_text_add(&row, "spy_j%s", s->unit);
         spyi_left_place(s, i, spyi_text_str(&row), &place);
-        if (name) spyi_text_add(&format, "%s(%%s, %s)", name, spyi_text_str(&place)); // the first part twice: no matter
+        if (name)
+            spyi_text_add(&format, "%s(%%s, %s)", name,
+                          spyi_text_str(&place)); // the first part twice: no matter
         else if (unit)
             spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
                           is_double ? "double" : "float");
@@ -192,16 +195,20 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         spyi_emit_team_step(s, team);
         s->tail = false;
         if (tail)
-            spyi_text_add(&outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
-                          width, width);
+            spyi_text_add(
+                &outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
+                width, width);
         else if (width > 1)
-            spyi_text_add(&outer,
-                          "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
-                          "spy_j = spy_j + ",
-                          width, width - 1);
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
+                "spy_j = spy_j + ",
+                width, width - 1);
         else
-            spyi_text_add(&outer, "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
-                                  "spy_j + ");
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
+                "spy_j + ");
         spyi_text_add(&outer, "%u)\n    {\n", tail ? team : team * width * s->key->unroll);
         spyi_add_indented(&s->body, &outer);
         spyi_text_add(&outer, "    }\n");

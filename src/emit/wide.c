@@ -20,7 +20,9 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
 // Writes where the element of number spy_i of a wide leaf of scalars lies in memory.
 static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (spyi_packed(s, i) == 1) {
-        spyi_text_add(out, s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]" : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
+        spyi_text_add(out,
+                      s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]"
+                                       : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
                       s->names[i], SPYI_LANES, SPYI_LANES);
         return;
     }
@@ -80,7 +82,8 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access, spyi_text_str(&place));
+    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access,
+                  spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
