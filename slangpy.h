@@ -7243,6 +7243,15 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "}\n"
     "\n"
     "\n"
+    "public T spyi_component<T : __BuiltinType>(vector<T, 4> v, uint i)\n"
+    "{\n"
+    "    if (i == 0) return v.x;\n"
+    "    if (i == 1) return v.y;\n"
+    "    if (i == 2) return v.z;\n"
+    "    return v.w;\n"
+    "}\n"
+    "\n"
+    "\n"
     "\n"
     "groupshared uint[4096] spyi_words;\n"
     "\n"
@@ -44605,7 +44614,13 @@ typedef struct spyi_node {
 
 // What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
 // sum.
-typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX } spyi_combine;
+typedef enum spyi_combine {
+    SPYI_COMBINE_SUM,
+    // The elements of a reduction. The kernel calls the reduction's own function for them, and no derivative.
+    SPYI_COMBINE_MIN,
+    SPYI_COMBINE_MAX,
+    SPYI_COMBINE_TOTAL // added up, like SPYI_COMBINE_SUM
+} spyi_combine;
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
@@ -47259,8 +47274,10 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
-        if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
-            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
+        if (fused && fused->total == function)
+            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN   ? SPYI_COMBINE_MIN
+                             : fused->reduction == SPY_FUSE_REDUCTION_MAX ? SPYI_COMBINE_MAX
+                                                                          : SPYI_COMBINE_TOTAL;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -48026,6 +48043,8 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
+// Returns the function that puts two values of a reduction together; NULL means that they are added.
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b);
 
 // >>emit/walk.c ---------------------------------------------------------------------------------------------
 
@@ -48186,7 +48205,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
         else spyi_spell_vector(s, i, &type);
-    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && s->bound->combine) { // pieces.c says why
+    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
         spyi_text_add(&type, "uint");
         if (memory->columns > 1) spyi_text_add(&type, "%u", memory->columns);
     } else {
@@ -48556,13 +48575,11 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
-// Writes where the element of number spy_i of a wide leaf of scalars lies in memory.
-static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    if (spyi_packed(s, i) == 1) {
-        spyi_text_add(out,
-                      s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]"
-                                       : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
-                      s->names[i], SPYI_LANES, SPYI_LANES);
+// Writes the element of number spy_i of a wide leaf of scalars.
+static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (s->key->bindings) {
+        spyi_text_add(out, "spyi_component(b_%s[spy_i / %u], spy_i %% %u)", s->names[i], SPYI_LANES,
+                      SPYI_LANES);
         return;
     }
     spyi_text_add(out, "((");
@@ -48574,7 +48591,7 @@ static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *o
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
     if (s->tail) {
-        spyi_scalar_place(s, i, out);
+        spyi_scalar_value(s, i, out);
         return;
     }
     spyi_vector_name(s, i, at / SPYI_LANES, out);
@@ -49176,6 +49193,13 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
         if (!spyi_is_parameter(b, leaf)) continue;
+        if (b->combine) {
+            bool pair = in && spyi_is_active(b, leaf);
+            spyi_text_add(out, pair ? "%sinout DifferentialPair<%s> v_%s" : "%s%s v_%s", comma,
+                          spyi_spell_leaf(leaf), s->names[i]);
+            comma = ", ";
+            continue;
+        }
         spyi_text_add(out, "%s%s%s v_%s", comma,
                       back && in                            ? "inout "
                       : back                                ? "out "
@@ -49365,10 +49389,27 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
+// Does what spyi_emit_called() does, for the function that gives the elements of a reduction.
+static void spyi_emit_called_total(const spyi_emit_state *s, const spyi_graph_call *call, spyi_text *out) {
+    spyi_text_add(out, "void spyi_called_bwd(");
+    for (uint32_t o = 0; o < call->operand_count; o++) {
+        const spyi_node *node = &s->bound->nodes[call->operands[o].index];
+        bool pair = node->leaf >= 0 && spyi_is_active(s->bound, &s->bound->leaves[node->leaf]);
+        spyi_text_add(out, pair ? "inout DifferentialPair<%s> p%u, " : "%s p%u, ", spyi_spell(node->type), o);
+    }
+    spyi_text_add(out, "float one)\n{\n    %s_bwd(", call->spelling);
+    for (uint32_t o = 0; o < call->operand_count; o++) spyi_text_add(out, "p%u, ", o);
+    spyi_text_add(out, "one);\n}\n\n");
+}
+
 // Writes, for a hidden function, a function of another name that calls it outside of the element function.
 static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
     const spyi_graph_call *call = &graph->calls[c];
     bool returns = call->result->kind != SPYI_TYPE_VOID;
+    if (s->bound->combine) {
+        spyi_emit_called_total(s, call, out);
+        return;
+    }
     if (s->bound->mode) spyi_text_add(out, "[Differentiable]\n");
     spyi_text_add(out, "%s ", returns ? spyi_spell(call->result) : "void");
     spyi_spell_called(graph, c, out);
@@ -49414,6 +49455,17 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
+    if (s->bound->combine) { // the derivative that src/fuse has written for it
+        spyi_spell_called(graph, c, out);
+        spyi_text_add(out, "_bwd(");
+        for (uint32_t o = 0; o < call->operand_count; o++) {
+            spyi_spell_operand(s, graph, &call->operands[o], out);
+            spyi_text_add(out, ", ");
+        }
+        spyi_spell_top(s, s->bound->param_count, out);
+        spyi_text_add(out, ");\n");
+        return;
+    }
     if (returned && ends && spyi_gives_result(s, graph, c)) {
         spyi_text_add(out, "return ");
     } else if (spyi_gives_result(s, graph, c)) {
@@ -49445,7 +49497,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
     spyi_text outputs = { NULL, 0, 0 }; // statements that hand outputs on after the calls
     for (uint32_t c = 0; c < graph->call_count; c++)
         if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
-    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode && !b->combine ? "[Differentiable]" : "[ForceInline]",
                   returned ? spyi_spell_leaf(returned) : "void");
     spyi_element_parameters(s, out);
     spyi_text_add(out, ")\n{\n");
@@ -49556,13 +49608,13 @@ SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;    // the sum's variable
-    const char *scalar; // type of the sum's scalars
-    uint8_t combine;    // spyi_combine
-    bool single;        // the sum is one scalar, not an array
-    bool loops;         // the sum is long: nothing is unrolled
-    bool open;          // the outermost loops begin at spy_from
-    uint32_t depth;     // loops that enclose the piece
+    const char *sum;     // the sum's variable
+    const char *scalar;  // type of the sum's scalars
+    const char *combine; // "min" or "max" for a sum of a reduction that is one; else NULL
+    bool single;         // the sum is one scalar, not an array
+    bool loops;          // the sum is long: nothing is unrolled
+    bool open;           // the outermost loops begin at spy_from
+    uint32_t depth;      // loops that enclose the piece
 } spyi_pieces;
 
 // Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
@@ -49573,8 +49625,8 @@ static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char
                   "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
                   "%s        InterlockedCompareExchange(%s, spy_old, asuint(%s), spy_was);\n"
                   "%s        if (spy_was == spy_old) break;\n%s        spy_old = spy_was;\n%s    }\n%s}\n",
-                  indent, indent, to, indent, sum, p->combine == SPYI_COMBINE_MIN ? '<' : '>', indent, indent,
-                  to, sum, indent, indent, indent, indent);
+                  indent, indent, to, indent, sum, p->combine[1] == 'i' ? '<' : '>', indent, indent, to, sum,
+                  indent, indent, indent, indent);
 }
 
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
@@ -49582,18 +49634,17 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     const char *type = spyi_spell(to_type);
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
-    if (p->combine != SPYI_COMBINE_SUM && p->op == SPYI_PIECE_ATOMIC) {
+    if (p->combine && p->op == SPYI_PIECE_ATOMIC) {
         spyi_atomic_extreme(p, to, sum, indent);
         return;
     }
     spyi_text_add(p->out, "%s", indent);
-    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
-                                                                      // type
-        const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
+    if (p->combine && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
+                                                  // type
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
-        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type,
-                      value);
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, p->combine, target,
+                      into_sum ? p->scalar : type, value);
         return;
     }
     switch (p->op) {
@@ -49693,7 +49744,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
     p.out = &s->body;
     p.op = op;
-    p.combine = s->bound->combine;
+    p.combine = spyi_combine_name(s->bound);
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
@@ -49832,8 +49883,10 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
-    spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
-                  arguments);
+    if (b->combine) spyi_text_add(&s->body, "%sspyi_element(%s);\n", indent, arguments);
+    else
+        spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
+                      arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
         if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
@@ -49880,8 +49933,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Returns the function that puts two values of a reduction together; NULL means that they are added.
-static const char *spyi_combine_name(const spyi_bound *b) {
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b) {
     return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
 }
 
@@ -50118,8 +50170,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
             b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n)
-            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
-        if (n > 1 && b->combine)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i],
+                          spyi_combine_name(b) ? nothing : "0");
+        if (n > 1 && spyi_combine_name(b))
             spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
                           s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
@@ -50263,7 +50316,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    if (key->team && s->bound->combine) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
+    if (key->team && spyi_combine_name(s->bound)) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
@@ -50783,7 +50836,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 6u
+#define SPYI_RECIPE_VERSION 7u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -52815,7 +52868,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_stream_bool(r, &b->grads_inside[1]);
     spyi_stream_bool(r, &b->names_diff);
     spyi_stream_bool(r, &b->notes_textures);
-    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_MAX + 1);
+    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_TOTAL + 1);
     spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
     if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;
@@ -54114,7 +54167,8 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic &&
-           (b->combine || (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
+           (b->combine == SPYI_COMBINE_MIN || b->combine == SPYI_COMBINE_MAX ||
+            (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }

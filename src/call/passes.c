@@ -184,7 +184,8 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic &&
-           (b->combine || (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
+           (b->combine == SPYI_COMBINE_MIN || b->combine == SPYI_COMBINE_MAX ||
+            (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }

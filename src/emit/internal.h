@@ -229,5 +229,7 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
+// Returns the function that puts two values of a reduction together; NULL means that they are added.
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b);
 
 #endif // SPYI_EMIT_INTERNAL_H

@@ -32,8 +32,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Returns the function that puts two values of a reduction together; NULL means that they are added.
-static const char *spyi_combine_name(const spyi_bound *b) {
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b) {
     return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
 }
 
@@ -270,8 +269,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
             b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n)
-            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
-        if (n > 1 && b->combine)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i],
+                          spyi_combine_name(b) ? nothing : "0");
+        if (n > 1 && spyi_combine_name(b))
             spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
                           s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);

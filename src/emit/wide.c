@@ -17,13 +17,11 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
-// Writes where the element of number spy_i of a wide leaf of scalars lies in memory.
-static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
-    if (spyi_packed(s, i) == 1) {
-        spyi_text_add(out,
-                      s->key->bindings ? "b_%s[spy_i / %u][spy_i %% %u]"
-                                       : "spyi_block.%s[spy_i / %u][spy_i %% %u]",
-                      s->names[i], SPYI_LANES, SPYI_LANES);
+// Writes the element of number spy_i of a wide leaf of scalars.
+static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (s->key->bindings) {
+        spyi_text_add(out, "spyi_component(b_%s[spy_i / %u], spy_i %% %u)", s->names[i], SPYI_LANES,
+                      SPYI_LANES);
         return;
     }
     spyi_text_add(out, "((");
@@ -35,7 +33,7 @@ static void spyi_scalar_place(const spyi_emit_state *s, uint32_t i, spyi_text *o
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
     if (s->tail) {
-        spyi_scalar_place(s, i, out);
+        spyi_scalar_value(s, i, out);
         return;
     }
     spyi_vector_name(s, i, at / SPYI_LANES, out);
