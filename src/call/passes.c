@@ -17,7 +17,7 @@
 #define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
-#define SPYI_TEAM_SIDE 32u
+#define SPYI_TEAM_SIDE SPYI_TUNED("SIDE", 32)
 #define SPYI_TEAM_INNER_CPU 16u
 
 // >>which gradients go together

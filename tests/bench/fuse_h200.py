@@ -172,8 +172,9 @@ class Ours:
         self.form(WIDE=1)
         self.form(groups, WIDE=2, MOST=4)
         self.form(groups, WIDE=8, BYTES=128, MOST=16)
-        self.form((2048,), LONG=64)
         self.form((2048,), LONG=128)
+        self.form((2048,), SIDE=64)
+        self.form((2048,), SIDE=256)
 
 
 # >>torch
