@@ -2,7 +2,7 @@
 // thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
 // (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
 // that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
-// shapes and the device, so that the order of sums stays the same.
+// shapes and the device (those of width.c also on how memory is aligned), so that the order of sums stays the same.
 #include "call/launch.h"
 #include "data/scalars.h"
 
