@@ -54018,7 +54018,7 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 // thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
 // (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
 // that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
-// shapes and the device, so that the order of sums stays the same.
+// shapes and the device (those of width.c also on how memory is aligned), so that the order of sums stays the same.
 
 // Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
 // thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
