@@ -54289,11 +54289,13 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
-// Teams: a thread has several units in flight, of at most this many bytes over all leaves, in calls of at least
-// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars: the code has each unit once.
+// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at least
+// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code has each element of a step
+// once, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES elements.
 #define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
-#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 4)       // most units of vectors
-#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8)       // most units of one element
+#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 2) // most units of vectors
+#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
+#define SPYI_UNITS_DERIVATIVES 4u
 #define SPYI_UNITS_VECTORS SPYI_TUNED("VECTORS", 1) // whether units may be vectors
 #define SPYI_UNITS_CPU SPYI_TUNED("CPU", 2)
 #define SPYI_UNITS_FROM ((int64_t)1 << 16)
@@ -54516,6 +54518,8 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
     }
     most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
     if (cpu) most = SPYI_UNITS_CPU;
+    else if (!b->combine && !launch->finishes && most * width > SPYI_UNITS_DERIVATIVES)
+        most = SPYI_UNITS_DERIVATIVES / width;
     if (launch->finishes) bytes = scalars * sizeof(float);
     while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team)
         units *= 2;
