@@ -32,15 +32,17 @@ main() {
             export SLANGPY_NVRTC_LIBRARY=$f
         fi
     done
-    say compile
+    say "compile; torch meanwhile"
+    timeout -k 5 100 python3 tests/bench/fuse_h200.py torch >"$work/torch.txt" 2>&1 &
     gcc -O1 -std=c11 -I"$carry/include" tests/bench/forms/forms.c -o "$work/forms" -ldl 2>&1 | head -20 &
     (cd python && SLANGPY_CFLAGS="-isystem $carry/include -DSPYI_TUNES -O1" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
     wait
+    cat "$work/torch.txt"
     say "kernels by the bare device: a fused chain's backward call, and sum(f(g(x))) as one load a step"
     "$work/forms" 64 65536 3 0x4000000 tests/bench/forms/chain_*.spv tests/bench/forms/hand_*.spv
     "$work/forms" 64 2048 2 1,0x4000000,2048,32768,0,0,0,0x3f800000 tests/bench/forms/total_*.spv
     say "rows and forms"
-    PYTHONPATH=$top/python timeout -k 5 "${LIMIT:-150}" python3 tests/bench/fuse_h200.py cuda vulkan torch forms
+    PYTHONPATH=$top/python timeout -k 5 "${LIMIT:-150}" python3 tests/bench/fuse_h200.py cuda vulkan forms
     say "end"
 }
 main 2>&1 | tee "$OUT/fuse.txt"
