@@ -7210,36 +7210,56 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "public float spyi_team_sum(float value, uint member, uint place, uint step, uint members)\n"
     "{\n"
     "    spyi_floats[place] = value;\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    for (uint reach = members; reach > 1;)\n"
     "    {\n"
-    "        if (reach >= members) continue;\n"
-    "        if (member < reach && member + reach < members)\n"
-    "            spyi_floats[place] = spyi_floats[place] + spyi_floats[place + reach * step];\n"
+    "        uint next = (reach + 15) / 16;\n"
+    "        if (member < next)\n"
+    "        {\n"
+    "            float sum = spyi_floats[place];\n"
+    "            for (uint k = next; member + k < reach; k += next) sum = sum + spyi_floats[place + k * step];\n"
+    "            spyi_floats[place] = sum;\n"
+    "        }\n"
+    "        reach = next;\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
-    "    float sum = spyi_floats[place];\n"
+    "    float all = spyi_floats[place];\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    return sum;\n"
+    "    return all;\n"
     "}\n"
     "\n"
     "public double spyi_team_sum(double value, uint member, uint place, uint step, uint members)\n"
     "{\n"
     "    spyi_doubles[place] = value;\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    for (uint reach = members; reach > 1;)\n"
     "    {\n"
-    "        if (reach >= members) continue;\n"
-    "        if (member < reach && member + reach < members)\n"
-    "            spyi_doubles[place] = spyi_doubles[place] + spyi_doubles[place + reach * step];\n"
+    "        uint next = (reach + 15) / 16;\n"
+    "        if (member < next)\n"
+    "        {\n"
+    "            double sum = spyi_doubles[place];\n"
+    "            for (uint k = next; member + k < reach; k += next) sum = sum + spyi_doubles[place + k * step];\n"
+    "            spyi_doubles[place] = sum;\n"
+    "        }\n"
+    "        reach = next;\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
-    "    double sum = spyi_doubles[place];\n"
+    "    double all = spyi_doubles[place];\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    return sum;\n"
+    "    return all;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public T spyi_component<T : __BuiltinType>(vector<T, 4> v, uint i)\n"
+    "{\n"
+    "    if (i == 0) return v.x;\n"
+    "    if (i == 1) return v.y;\n"
+    "    if (i == 2) return v.z;\n"
+    "    return v.w;\n"
     "}\n"
     "\n"
     "\n"
@@ -7307,7 +7327,7 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "            reach = next;\n"
     "            GroupMemoryBarrierWithGroupSync();\n"
     "        }\n"
-    "        if (member == 0)\n"
+    "        if (member == 0)",
     "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
@@ -7329,11 +7349,16 @@ static const char *const spyi_slang_slangpy_extreme[] = {
     "{\n"
     "    spyi_extreme_floats[place] = value;\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    for (uint reach = members; reach > 1;)\n"
     "    {\n"
-    "        if (reach >= members) continue;\n"
-    "        if (member < reach && member + reach < members)\n"
-    "            spyi_extreme_floats[place] = min(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);\n"
+    "        uint next = (reach + 15) / 16;\n"
+    "        if (member < next)\n"
+    "        {\n"
+    "            float best = spyi_extreme_floats[place];\n"
+    "            for (uint k = next; member + k < reach; k += next) best = min(best, spyi_extreme_floats[place + k * step]);\n"
+    "            spyi_extreme_floats[place] = best;\n"
+    "        }\n"
+    "        reach = next;\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
     "    float found = spyi_extreme_floats[place];\n"
@@ -7345,11 +7370,16 @@ static const char *const spyi_slang_slangpy_extreme[] = {
     "{\n"
     "    spyi_extreme_doubles[place] = value;\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    for (uint reach = members; reach > 1;)\n"
     "    {\n"
-    "        if (reach >= members) continue;\n"
-    "        if (member < reach && member + reach < members)\n"
-    "            spyi_extreme_doubles[place] = min(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);\n"
+    "        uint next = (reach + 15) / 16;\n"
+    "        if (member < next)\n"
+    "        {\n"
+    "            double best = spyi_extreme_doubles[place];\n"
+    "            for (uint k = next; member + k < reach; k += next) best = min(best, spyi_extreme_doubles[place + k * step]);\n"
+    "            spyi_extreme_doubles[place] = best;\n"
+    "        }\n"
+    "        reach = next;\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
     "    double found = spyi_extreme_doubles[place];\n"
@@ -7361,11 +7391,16 @@ static const char *const spyi_slang_slangpy_extreme[] = {
     "{\n"
     "    spyi_extreme_floats[place] = value;\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    for (uint reach = members; reach > 1;)\n"
     "    {\n"
-    "        if (reach >= members) continue;\n"
-    "        if (member < reach && member + reach < members)\n"
-    "            spyi_extreme_floats[place] = max(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);\n"
+    "        uint next = (reach + 15) / 16;\n"
+    "        if (member < next)\n"
+    "        {\n"
+    "            float best = spyi_extreme_floats[place];\n"
+    "            for (uint k = next; member + k < reach; k += next) best = max(best, spyi_extreme_floats[place + k * step]);\n"
+    "            spyi_extreme_floats[place] = best;\n"
+    "        }\n"
+    "        reach = next;\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
     "    float found = spyi_extreme_floats[place];\n"
@@ -7377,11 +7412,16 @@ static const char *const spyi_slang_slangpy_extreme[] = {
     "{\n"
     "    spyi_extreme_doubles[place] = value;\n"
     "    GroupMemoryBarrierWithGroupSync();\n"
-    "    for (uint reach = 512; reach > 0; reach = reach / 2)\n"
+    "    for (uint reach = members; reach > 1;)\n"
     "    {\n"
-    "        if (reach >= members) continue;\n"
-    "        if (member < reach && member + reach < members)\n"
-    "            spyi_extreme_doubles[place] = max(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);\n"
+    "        uint next = (reach + 15) / 16;\n"
+    "        if (member < next)\n"
+    "        {\n"
+    "            double best = spyi_extreme_doubles[place];\n"
+    "            for (uint k = next; member + k < reach; k += next) best = max(best, spyi_extreme_doubles[place + k * step]);\n"
+    "            spyi_extreme_doubles[place] = best;\n"
+    "        }\n"
+    "        reach = next;\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
     "    double found = spyi_extreme_doubles[place];\n"
@@ -44607,7 +44647,13 @@ typedef struct spyi_node {
 
 // What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
 // sum.
-typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX } spyi_combine;
+typedef enum spyi_combine {
+    SPYI_COMBINE_SUM,
+    // The elements of a reduction. The kernel calls the reduction's own function for them, and no derivative.
+    SPYI_COMBINE_MIN,
+    SPYI_COMBINE_MAX,
+    SPYI_COMBINE_TOTAL // added up, like SPYI_COMBINE_SUM
+} spyi_combine;
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
@@ -47261,8 +47307,10 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
-        if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
-            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
+        if (fused && fused->total == function)
+            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN   ? SPYI_COMBINE_MIN
+                             : fused->reduction == SPY_FUSE_REDUCTION_MAX ? SPYI_COMBINE_MAX
+                                                                          : SPYI_COMBINE_TOTAL;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -47881,9 +47929,12 @@ struct spyi_emit_state {
     char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
-    size_t block_align;  // largest alignment of a field, bytes
-    uint32_t element;    // index of the current element among the thread's elements
-    char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    size_t block_align; // largest alignment of a field, bytes
+    uint32_t element;   // index of the current element among the thread's elements; of a team: in its unit
+    char suffix[8];     // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    char unit
+        [8];   // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail; // teams: the element is read by itself, not out of a vector
     uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };
@@ -47898,7 +47949,7 @@ SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether i
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
-// its own, or "".
+// its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
@@ -48025,6 +48076,8 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
+// Returns the function that puts two values of a reduction together; NULL means that they are added.
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b);
 
 // >>emit/walk.c ---------------------------------------------------------------------------------------------
 
@@ -48049,6 +48102,7 @@ SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
 
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
     uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
+    if (key->walk[leaf] & (SPYI_WALK_SUMMED | SPYI_WALK_SKIPPED)) return false;
     return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
 }
 
@@ -48063,11 +48117,11 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && (s->key->rank == 1 || s->key->crosses);
+    return s->key->width > 1 && !s->key->team && (s->key->rank == 1 || s->key->crosses);
 }
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
-    return s->key->crosses ? s->suffix : "";
+    return s->key->crosses ? s->suffix : s->unit;
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
@@ -48184,6 +48238,9 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
         else spyi_spell_vector(s, i, &type);
+    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
+        spyi_text_add(&type, "uint");
+        if (memory->columns > 1) spyi_text_add(&type, "%u", memory->columns);
     } else {
         spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
@@ -48544,15 +48601,32 @@ SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *
     spyi_text_add(out, "%u", SPYI_LANES);
 }
 
-// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one.
+// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one; "w_x_0__1" if the thread has
+// units.
 static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
-    spyi_text_add(out, "w_%s", s->names[i]);
+    spyi_text_add(out, "w_%s%s", s->names[i], s->unit);
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
+}
+
+// Writes the element of number spy_i of a wide leaf of scalars.
+static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (s->key->bindings) {
+        spyi_text_add(out, "spyi_component(b_%s[spy_i / %u], spy_i %% %u)", s->names[i], SPYI_LANES,
+                      SPYI_LANES);
+        return;
+    }
+    spyi_text_add(out, "((");
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "*)spyi_block.%s)[spy_i]", s->names[i]);
 }
 
 // Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    if (s->tail) {
+        spyi_scalar_value(s, i, out);
+        return;
+    }
     spyi_vector_name(s, i, at / SPYI_LANES, out);
     spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
@@ -48597,12 +48671,13 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, spyi_text_str(&place));
+    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access,
+                  spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, spyi_text_str(&name),
-                      type, s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u.%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], s->unit, access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);
@@ -48775,10 +48850,12 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
+            spyi_text_add(out, "%sint(spy_c%u%s) * spyi_block._element%u", d ? " + " : "", d, s->unit, d);
         return;
     }
     if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->team)
+        spyi_text_add(out, s->element ? "int(spy_i%s + %u)" : "int(spy_i%s)", s->unit, s->element);
     else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
     else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
 }
@@ -48789,17 +48866,20 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
     // 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    if (key->rank > 1)
+        spyi_text_add(body, "    uint spy_rest%s = spy_i%s;\n    uint spy_high%s;\n", s->unit, s->unit,
+                      s->unit);
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> "
+            "    spy_high%s = (uint((uint64_t(spy_rest%s) * spyi_block._magic%u) >> 32) + spy_rest%s) >> "
             "spyi_block._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, own, index, d);
+            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = "
+            "spy_high%s;\n",
+            s->unit, s->unit, d, s->unit, d, index, d, own, index, s->unit, s->unit, d, s->unit, s->unit);
     }
-    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
-                  key->rank > 1 ? "spy_rest" : "spy_i");
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i", s->unit);
 }
 
 // Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
@@ -48840,8 +48920,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
                 spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u%s / %u", d, s->unit, key->width);
+            else spyi_text_add(body, "spy_c%u%s", d, s->unit);
         }
         spyi_text_add(body, first ? "0;\n" : ";\n");
     }
@@ -48856,10 +48936,12 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
     uint32_t walk = spyi_walk_of(s, i);
     if (spyi_is_wide(s, i)) {
         uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
-        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
-        else spyi_text_add(out, "%s_at", name);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector%s", s->unit);
+        else spyi_text_add(out, "%s_at%s", name, s->unit);
         if (n > 1) spyi_text_add(out, " * %u", n);
         if (access) spyi_text_add(out, " + %u", access);
+    } else if (walk == SPYI_WALK_LINEAR && key->team) {
+        spyi_text_add(out, "spy_i%s", s->unit);
     } else if (walk == SPYI_WALK_LINEAR) {
         // A thread loads all of its elements, so that the loads are under way together. The last element is
         // loaded in place of elements behind the end.
@@ -48982,7 +49064,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!spyi_leaf_in_memory(&s->bound->leaves[i]) || spyi_is_skipped(s, i)) continue;
-        if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+        if (spyi_is_wide(s, i) && !s->key->team) spyi_load_vectors(s, i);
         else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
     }
 }
@@ -49144,6 +49226,13 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
         if (!spyi_is_parameter(b, leaf)) continue;
+        if (b->combine) {
+            bool pair = in && spyi_is_active(b, leaf);
+            spyi_text_add(out, pair ? "%sinout DifferentialPair<%s> v_%s" : "%s%s v_%s", comma,
+                          spyi_spell_leaf(leaf), s->names[i]);
+            comma = ", ";
+            continue;
+        }
         spyi_text_add(out, "%s%s%s v_%s", comma,
                       back && in                            ? "inout "
                       : back                                ? "out "
@@ -49333,10 +49422,27 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
+// Does what spyi_emit_called() does, for the function that gives the elements of a reduction.
+static void spyi_emit_called_total(const spyi_emit_state *s, const spyi_graph_call *call, spyi_text *out) {
+    spyi_text_add(out, "void spyi_called_bwd(");
+    for (uint32_t o = 0; o < call->operand_count; o++) {
+        const spyi_node *node = &s->bound->nodes[call->operands[o].index];
+        bool pair = node->leaf >= 0 && spyi_is_active(s->bound, &s->bound->leaves[node->leaf]);
+        spyi_text_add(out, pair ? "inout DifferentialPair<%s> p%u, " : "%s p%u, ", spyi_spell(node->type), o);
+    }
+    spyi_text_add(out, "float one)\n{\n    %s_bwd(", call->spelling);
+    for (uint32_t o = 0; o < call->operand_count; o++) spyi_text_add(out, "p%u, ", o);
+    spyi_text_add(out, "one);\n}\n\n");
+}
+
 // Writes, for a hidden function, a function of another name that calls it outside of the element function.
 static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
     const spyi_graph_call *call = &graph->calls[c];
     bool returns = call->result->kind != SPYI_TYPE_VOID;
+    if (s->bound->combine) {
+        spyi_emit_called_total(s, call, out);
+        return;
+    }
     if (s->bound->mode) spyi_text_add(out, "[Differentiable]\n");
     spyi_text_add(out, "%s ", returns ? spyi_spell(call->result) : "void");
     spyi_spell_called(graph, c, out);
@@ -49382,6 +49488,17 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
+    if (s->bound->combine) { // the derivative that src/fuse has written for it
+        spyi_spell_called(graph, c, out);
+        spyi_text_add(out, "_bwd(");
+        for (uint32_t o = 0; o < call->operand_count; o++) {
+            spyi_spell_operand(s, graph, &call->operands[o], out);
+            spyi_text_add(out, ", ");
+        }
+        spyi_spell_top(s, s->bound->param_count, out);
+        spyi_text_add(out, ");\n");
+        return;
+    }
     if (returned && ends && spyi_gives_result(s, graph, c)) {
         spyi_text_add(out, "return ");
     } else if (spyi_gives_result(s, graph, c)) {
@@ -49413,7 +49530,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
     spyi_text outputs = { NULL, 0, 0 }; // statements that hand outputs on after the calls
     for (uint32_t c = 0; c < graph->call_count; c++)
         if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
-    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode && !b->combine ? "[Differentiable]" : "[ForceInline]",
                   returned ? spyi_spell_leaf(returned) : "void");
     spyi_element_parameters(s, out);
     spyi_text_add(out, ")\n{\n");
@@ -49524,28 +49641,43 @@ SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;    // the sum's variable
-    const char *scalar; // type of the sum's scalars
-    uint8_t combine;    // spyi_combine
-    bool single;        // the sum is one scalar, not an array
-    bool loops;         // the sum is long: nothing is unrolled
-    bool open;          // the outermost loops begin at spy_from
-    uint32_t depth;     // loops that enclose the piece
+    const char *sum;     // the sum's variable
+    const char *scalar;  // type of the sum's scalars
+    const char *combine; // "min" or "max" for a sum of a reduction that is one; else NULL
+    bool single;         // the sum is one scalar, not an array
+    bool loops;          // the sum is long: nothing is unrolled
+    bool open;           // the outermost loops begin at spy_from
+    uint32_t depth;      // loops that enclose the piece
 } spyi_pieces;
+
+// Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
+// uint, since there are no atomic functions that find the least or greatest float. (A team whose value changes nothing
+// makes no atomic access.)
+static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char *sum, const char *indent) {
+    spyi_text_add(p->out,
+                  "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
+                  "%s        InterlockedCompareExchange(%s, spy_old, asuint(%s), spy_was);\n"
+                  "%s        if (spy_was == spy_old) break;\n%s        spy_old = spy_was;\n%s    }\n%s}\n",
+                  indent, indent, to, indent, sum, p->combine[1] == 'i' ? '<' : '>', indent, indent, to, sum,
+                  indent, indent, indent, indent);
+}
 
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
                        const spyi_type *from_type, const char *from, const char *index, const char *indent) {
     const char *type = spyi_spell(to_type);
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
+    if (p->combine && p->op == SPYI_PIECE_ATOMIC) {
+        spyi_atomic_extreme(p, to, sum, indent);
+        return;
+    }
     spyi_text_add(p->out, "%s", indent);
-    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
-                                                                      // type
-        const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
+    if (p->combine && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
+                                                  // type
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
-        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type,
-                      value);
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, p->combine, target,
+                      into_sum ? p->scalar : type, value);
         return;
     }
     switch (p->op) {
@@ -49645,7 +49777,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
     p.out = &s->body;
     p.op = op;
-    p.combine = s->bound->combine;
+    p.combine = spyi_combine_name(s->bound);
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
@@ -49784,8 +49916,10 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
-    spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
-                  arguments);
+    if (b->combine) spyi_text_add(&s->body, "%sspyi_element(%s);\n", indent, arguments);
+    else
+        spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
+                      arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
         if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
@@ -49810,6 +49944,8 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void) {
 // Barriers need all threads of a group, so no thread leaves before the end. Threads beyond the last element
 // add nothing.
 
+#define SPYI_TEAM_MOST 64 // most elements of a thread in one step of its loop
+
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
 }
@@ -49830,8 +49966,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Returns the function that puts two values of a reduction together; NULL means that they are added.
-static const char *spyi_combine_name(const spyi_bound *b) {
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b) {
     return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
 }
 
@@ -49868,49 +50003,151 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Writes coordinates and offsets: of the loop's element, or at the end of the sum itself.
+// Writes coordinates and offsets: of the loop's element or unit, or at the end of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
     if (!s->key->by_team) spyi_emit_coordinates(s);
     else
-        spyi_text_add(&s->body, "    %s spy_c0 = %s(spy_k);\n    %s spy_c1 = %s(%s);\n", index, index, index,
-                      index, end ? "0" : "spy_j");
+        spyi_text_add(&s->body, "    %s spy_c0%s = %s(spy_k);\n    %s spy_c1%s = %s(%s%s);\n", index, s->unit,
+                      index, index, s->unit, index, end ? "0" : "spy_j", s->unit);
     spyi_emit_offsets(s, end);
 }
 
-static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
-    const spyi_bound *b = s->bound;
-    spyi_text outer = s->body, arguments = { NULL, 0, 0 };
-    memset(&s->body, 0, sizeof s->body);
-    if (s->key->finishes) {
-        for (uint32_t i = 0; i < b->leaf_count; i++) {
-            if (!spyi_is_summed(s, i)) continue;
-            spyi_text format = { NULL, 0, 0 };
-            const char *name = spyi_combine_name(b);
-            if (name) spyi_text_add(&format, "%s(%%s, ", name);
-            else spyi_text_add(&format, "%%s + ");
-            spyi_left_place(s, i, "spy_j", &format);
-            if (name) spyi_text_add(&format, ")");
-            spyi_each_sum(s, i, spyi_text_str(&format), "    ");
-            spyi_text_free(&format);
-        }
-    } else {
-        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
-        spyi_emit_team_places(s, false);
-        s->wrapper->arguments(s, &arguments);
-        spyi_emit_call(s, spyi_text_str(&arguments), "    ");
+// >>a thread's units
+//
+// A unit is what a thread takes at once: one element, or key->width neighbours as vectors. In each step of the loop a
+// thread takes key->unroll units, a team's width apart. It loads all of them before it computes the first, so that
+// the loads are under way together. In place of a unit behind the end it loads its first one again.
+
+static void spyi_set_unit(spyi_emit_state *s, uint32_t unit) {
+    if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit);
+    else s->unit[0] = 0;
+}
+
+// Writes the number of a unit's first element in the sum, and whether the unit lies before the end.
+static void spyi_emit_unit(spyi_emit_state *s, uint32_t unit, uint32_t team) {
+    uint32_t step = unit * team * s->key->width;
+    if (s->key->unroll == 1) return;
+    if (unit == 0) {
+        spyi_text_add(&s->body, "    uint spy_j_0 = spy_j;\n");
+        return;
     }
-    spyi_text_free(&arguments);
-    spyi_text_add(
-        &outer,
-        "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
-        "%u)\n    {\n",
-        team);
-    spyi_add_indented(&s->body, &outer);
-    spyi_text_add(&outer, "    }\n");
-    spyi_text_free(&s->body);
-    s->body = outer;
+    spyi_text_add(&s->body, "    bool spy_in_%u = spy_j + %u < spy_end;\n", unit, step + s->key->width - 1);
+    spyi_text_add(&s->body, "    uint spy_j_%u = spy_in_%u ? spy_j + %u : spy_j;\n", unit, unit, step);
+}
+
+// Writes a unit's loads, and the arguments of its elements.
+static void spyi_emit_unit_loads(spyi_emit_state *s, spyi_text *arguments, uint32_t first) {
+    const spyi_bound *b = s->bound;
+    uint32_t width = s->tail ? 1 : s->key->width;
+    bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
+    spyi_text_add(&s->body, "    uint spy_i%s = spy_k * spyi_block._each + spy_j%s;\n", s->unit, s->unit);
+    if (width > 1)
+        spyi_text_add(&s->body, "    uint spy_vector%s = spy_i%s / %u;\n", s->unit, s->unit, width);
+    spyi_emit_team_places(s, false);
+    for (uint32_t i = 0; i < b->leaf_count && width > 1; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+    for (s->element = 0; s->element < width; s->element++) {
+        if (several) snprintf(s->suffix, sizeof s->suffix, "_%u", first + s->element);
+        s->wrapper->arguments(s, &arguments[first + s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// Writes the calls of a unit's elements.
+static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first,
+                                 const char *indent) {
+    uint32_t width = s->tail ? 1 : s->key->width;
+    bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
+    for (s->element = 0; s->element < width; s->element++) {
+        if (several) snprintf(s->suffix, sizeof s->suffix, "_%u", first + s->element);
+        spyi_emit_call(s, spyi_text_str(&arguments[first + s->element]), indent);
+        spyi_text_free(&arguments[first + s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// Writes what the dispatch that finishes does with a unit: puts a part to each sum.
+static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
+    const spyi_bound *b = s->bound;
+    const char *name = spyi_combine_name(b);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_is_summed(s, i)) continue;
+        bool is_double = spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64;
+        spyi_text format = { NULL, 0, 0 }, place = { NULL, 0, 0 }, row = { NULL, 0, 0 };
+        spyi_text_add(&row, "spy_j%s", s->unit);
+        spyi_left_place(s, i, spyi_text_str(&row), &place);
+        if (name)
+            spyi_text_add(&format, "%s(%%s, %s)", name,
+                          spyi_text_str(&place)); // the first part twice: no matter
+        else if (unit)
+            spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
+                          is_double ? "double" : "float");
+        else spyi_text_add(&format, "%%s + %s", spyi_text_str(&place));
+        spyi_each_sum(s, i, spyi_text_str(&format), "    ");
+        spyi_text_free(&format);
+        spyi_text_free(&place);
+        spyi_text_free(&row);
+    }
+}
+
+// Writes the body of the loop, without its indentation.
+static void spyi_emit_team_step(spyi_emit_state *s, uint32_t team) {
+    uint32_t units = s->tail ? 1 : s->key->unroll, width = s->tail ? 1 : s->key->width;
+    spyi_text arguments[SPYI_TEAM_MOST];
+    memset(arguments, 0, sizeof arguments);
+    for (uint32_t u = 0; u < units; u++) {
+        if (!s->tail) spyi_set_unit(s, u);
+        if (!s->tail) spyi_emit_unit(s, u, team);
+        if (!s->key->finishes) spyi_emit_unit_loads(s, arguments, u * width);
+    }
+    for (uint32_t u = 0; u < units; u++) {
+        if (!s->tail) spyi_set_unit(s, u);
+        if (s->key->finishes) {
+            spyi_emit_unit_parts(s, u);
+            continue;
+        }
+        if (u) spyi_text_add(&s->body, "    if (spy_in_%u)\n    {\n", u);
+        spyi_emit_unit_calls(s, arguments, u * width, u ? "        " : "    ");
+        if (u) spyi_text_add(&s->body, "    }\n");
+    }
+    s->unit[0] = 0;
+}
+
+// Writes the loop over a part of a sum. If units are vectors, a second loop takes the elements behind the last whole
+// vector, of which only a call in one dimension has any.
+static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
+    uint32_t width = s->key->width;
+    for (int tail = 0; tail < (width > 1 && s->key->rank == 1 ? 2 : 1); tail++) {
+        spyi_text outer = s->body;
+        memset(&s->body, 0, sizeof s->body);
+        s->tail = tail;
+        spyi_emit_team_step(s, team);
+        s->tail = false;
+        if (tail)
+            spyi_text_add(
+                &outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
+                width, width);
+        else if (width > 1)
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
+                "spy_j = spy_j + ",
+                width, width - 1);
+        else
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
+                "spy_j + ");
+        spyi_text_add(&outer, "%u)\n    {\n", tail ? team : team * width * s->key->unroll);
+        spyi_add_indented(&s->body, &outer);
+        spyi_text_add(&outer, "    }\n");
+        spyi_text_free(&s->body);
+        s->body = outer;
+    }
 }
 
 // Hands the team's sum on: adds it to the gradient, or leaves it for the dispatch that finishes.
@@ -49966,8 +50203,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
             b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n)
-            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
-        if (n > 1 && b->combine)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i],
+                          spyi_combine_name(b) ? nothing : "0");
+        if (n > 1 && spyi_combine_name(b))
             spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
                           s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
@@ -50111,7 +50349,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    if (key->team && s->bound->combine) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
+    if (key->team && spyi_combine_name(s->bound)) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
@@ -50631,7 +50869,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 6u
+#define SPYI_RECIPE_VERSION 7u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -52663,7 +52901,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_stream_bool(r, &b->grads_inside[1]);
     spyi_stream_bool(r, &b->names_diff);
     spyi_stream_bool(r, &b->notes_textures);
-    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_MAX + 1);
+    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_TOTAL + 1);
     spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
     if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;
@@ -53087,6 +53325,21 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 
 // width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+
+// Does the same for the threads of teams, and chooses how many units a thread has in flight.
+SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+
+// A figure of sums that tests/bench/sums_h200.py tries others of. In a library that is compiled with SPYI_TUNES it is
+// the value of the environment variable SPYI_SUMS_name, where that is set.
+#ifdef SPYI_TUNES
+static inline uint32_t spyi_tuned(const char *name, uint32_t usual) {
+    const char *value = getenv(name);
+    return value && value[0] ? (uint32_t)strtoul(value, NULL, 10) : usual;
+}
+#define SPYI_TUNED(name, usual) spyi_tuned("SPYI_SUMS_" name, usual)
+#else
+#define SPYI_TUNED(name, usual) ((uint32_t)(usual))
+#endif
 
 // access.c: chooses between pointers and structured buffers. Fills launch->key and the leaves.
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
@@ -53767,18 +54020,20 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 // thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
 // (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
 // that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
-// shapes and the device, so that the order of sums stays the same.
+// shapes and the device (those of width.c also on how memory is aligned), so that the order of sums stays the same.
 
 // Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
 // thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
-#define SPYI_TEAM_GROUPS 2048u
+#define SPYI_TEAM_GROUPS SPYI_TUNED("GROUPS", 2048)
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
-#define SPYI_TEAM_LONG 32u
+#define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
+// Elements of the largest vector (call/width.c), and of each thread of a long part in one step.
+#define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
-#define SPYI_TEAM_SIDE 32u
+#define SPYI_TEAM_SIDE SPYI_TUNED("SIDE", 32)
 #define SPYI_TEAM_INNER_CPU 16u
 
 // >>which gradients go together
@@ -53876,6 +54131,14 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unl
     return power;
 }
 
+// Rounds the length of a part up: no vector lies in two parts, and the threads of a long part have whole steps.
+static uint64_t spyi_part_length(uint64_t length, uint64_t team) {
+    uint64_t unit = team * SPYI_TEAM_STEP;
+    if (length < 4 * unit && team % SPYI_TEAM_STEP == 0) unit = team;
+    else if (length < 4 * unit && SPYI_TEAM_STEP % team == 0) unit = SPYI_TEAM_STEP;
+    return (length + unit - 1) / unit * unit;
+}
+
 // Chooses how many threads a team has, and into how many parts a sum is divided.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
@@ -53919,6 +54182,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
+        if (parts > 1) length = spyi_part_length(length, team);
         parts = (each + length - 1) / length;
         launch->sums = (uint32_t)sums;
         launch->each = (uint32_t)each;
@@ -53935,10 +54199,11 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine &&
-           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
-           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
-           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic &&
+           (b->combine == SPYI_COMBINE_MIN || b->combine == SPYI_COMBINE_MAX ||
+            (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
@@ -54025,6 +54290,18 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 #define SPYI_WIDE_BYTES                                                                                      \
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
+
+// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at least
+// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code has each element of a step
+// once, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES elements.
+#define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
+#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 2) // most units of vectors
+#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
+#define SPYI_UNITS_DERIVATIVES 4u
+#define SPYI_UNITS_VECTORS SPYI_TUNED("VECTORS", 1) // whether units may be vectors
+#define SPYI_UNITS_CPU SPYI_TUNED("CPU", 2)
+#define SPYI_UNITS_FROM ((int64_t)1 << 16)
+#define SPYI_UNITS_SCALARS 4u
 
 // A way in which a thread takes elements.
 typedef struct spyi_way spyi_way;
@@ -54180,6 +54457,75 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
         at->reach = at->offset +
                     spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
     }
+}
+
+// >>teams
+
+// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, where the
+// elements of a sum are neighbours and all leaves that are loaded allow vectors, or one.
+static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                                uint32_t per_thread, spyi_way_taken *taken) {
+    const uint32_t width = spyi_widest(b, launch, limits);
+    bool any = false;
+    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered ||
+        per_thread < width || launch->rank == 0)
+        return 1;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t *walk = &taken->walk[i];
+        if (!spyi_is_walked(b, launch, i) || (*walk & SPYI_WALK_SUMMED) ||
+            (*walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+            continue;
+        bool linear = (*walk & SPYI_WALK_MASK) == SPYI_WALK_LINEAR;
+        if (leaf->out || !spyi_leaf_can_widen(leaf) || (*walk & SPYI_WALK_GATHER)) return 1;
+        if (leaf->type->columns == 1 && spyi_vector_fits(launch, at, linear, 1, width)) {
+            *walk = (uint8_t)(linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER);
+            any = true;
+        } else {
+            *walk = (uint8_t)(SPYI_WALK_STRIDED | (*walk & SPYI_WALK_REVERSED));
+        }
+    }
+    return any ? width : 1;
+}
+
+SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const bool cpu = limits->profile.prefers_bindings;
+    const uint32_t group = spyi_group_size(b, &limits->profile, 1),
+                   team = spyi_team_size(&launch->key, group);
+    const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
+    uint32_t scalars = 0, units = 1, most, width = 1;
+    size_t bytes = 0; // of one unit, over all leaves
+    spyi_way_taken taken;
+    if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
+    memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (launch->key.walk[i] & SPYI_WALK_SUMMED) scalars += spyi_type_scalars(b->leaves[i].type);
+    if (scalars > SPYI_UNITS_SCALARS) return;
+    width = spyi_unit_width(b, launch, limits, length / team, &taken);
+    if (width > 1) memcpy(launch->key.walk, taken.walk, sizeof taken.walk);
+    launch->key.width = (uint8_t)width;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t walk = launch->key.walk[i];
+        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) ||
+            (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+            continue;
+        if (walk & SPYI_WALK_GATHER) return;
+        bytes += (size_t)at->memory_size * width;
+        // The strides of a leaf that is loaded as vectors count vectors.
+        for (uint32_t d = 0; d + 1 < launch->rank && spyi_key_is_vector(&launch->key, i); d++)
+            at->strides[d] /= width;
+    }
+    most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
+    if (cpu) most = SPYI_UNITS_CPU;
+    else if (!b->combine && !launch->finishes && most * width > SPYI_UNITS_DERIVATIVES)
+        most = SPYI_UNITS_DERIVATIVES / width;
+    if (launch->finishes) bytes = scalars * sizeof(float);
+    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team)
+        units *= 2;
+    launch->key.unroll = (uint8_t)units;
 }
 
 // >>call/access.c -------------------------------------------------------------------------------------------
@@ -54538,6 +54884,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

@@ -15,7 +15,13 @@ typedef struct spyi_node {
 
 // What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
 // sum.
-typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX } spyi_combine;
+typedef enum spyi_combine {
+    SPYI_COMBINE_SUM,
+    // The elements of a reduction. The kernel calls the reduction's own function for them, and no derivative.
+    SPYI_COMBINE_MIN,
+    SPYI_COMBINE_MAX,
+    SPYI_COMBINE_TOTAL // added up, like SPYI_COMBINE_SUM
+} spyi_combine;
 
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {

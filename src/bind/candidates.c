@@ -445,8 +445,10 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
-        if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
-            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
+        if (fused && fused->total == function)
+            bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN   ? SPYI_COMBINE_MIN
+                             : fused->reduction == SPY_FUSE_REDUCTION_MAX ? SPYI_COMBINE_MAX
+                                                                          : SPYI_COMBINE_TOTAL;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);

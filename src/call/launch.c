@@ -186,6 +186,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

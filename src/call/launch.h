@@ -38,6 +38,21 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 // width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 
+// Does the same for the threads of teams, and chooses how many units a thread has in flight.
+SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+
+// A figure of sums that tests/bench/sums_h200.py tries others of. In a library that is compiled with SPYI_TUNES it is
+// the value of the environment variable SPYI_SUMS_name, where that is set.
+#ifdef SPYI_TUNES
+static inline uint32_t spyi_tuned(const char *name, uint32_t usual) {
+    const char *value = getenv(name);
+    return value && value[0] ? (uint32_t)strtoul(value, NULL, 10) : usual;
+}
+#define SPYI_TUNED(name, usual) spyi_tuned("SPYI_SUMS_" name, usual)
+#else
+#define SPYI_TUNED(name, usual) ((uint32_t)(usual))
+#endif
+
 // access.c: chooses between pointers and structured buffers. Fills launch->key and the leaves.
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch);

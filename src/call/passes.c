@@ -2,20 +2,22 @@
 // thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
 // (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
 // that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
-// shapes and the device, so that the order of sums stays the same.
+// shapes and the device (those of width.c also on how memory is aligned), so that the order of sums stays the same.
 #include "call/launch.h"
 #include "data/scalars.h"
 
 // Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
 // thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
-#define SPYI_TEAM_GROUPS 2048u
+#define SPYI_TEAM_GROUPS SPYI_TUNED("GROUPS", 2048)
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
-#define SPYI_TEAM_LONG 32u
+#define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
+// Elements of the largest vector (call/width.c), and of each thread of a long part in one step.
+#define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
-#define SPYI_TEAM_SIDE 32u
+#define SPYI_TEAM_SIDE SPYI_TUNED("SIDE", 32)
 #define SPYI_TEAM_INNER_CPU 16u
 
 // >>which gradients go together
@@ -113,6 +115,14 @@ static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unl
     return power;
 }
 
+// Rounds the length of a part up: no vector lies in two parts, and the threads of a long part have whole steps.
+static uint64_t spyi_part_length(uint64_t length, uint64_t team) {
+    uint64_t unit = team * SPYI_TEAM_STEP;
+    if (length < 4 * unit && team % SPYI_TEAM_STEP == 0) unit = team;
+    else if (length < 4 * unit && SPYI_TEAM_STEP % team == 0) unit = SPYI_TEAM_STEP;
+    return (length + unit - 1) / unit * unit;
+}
+
 // Chooses how many threads a team has, and into how many parts a sum is divided.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
@@ -156,6 +166,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
+        if (parts > 1) length = spyi_part_length(length, team);
         parts = (each + length - 1) / length;
         launch->sums = (uint32_t)sums;
         launch->each = (uint32_t)each;
@@ -172,10 +183,11 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && !b->combine &&
-           (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) && type->kind != SPYI_TYPE_STRUCT &&
-           type->scalar == SPY_DTYPE_FLOAT32 && !(launch->key.walk[i] & SPYI_WALK_GATHER) &&
-           !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
+    return !b->options.deterministic &&
+           (b->combine == SPYI_COMBINE_MIN || b->combine == SPYI_COMBINE_MAX ||
+            (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD)) &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {

@@ -6,6 +6,18 @@
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
+// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at least
+// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code has each element of a step
+// once, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES elements.
+#define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
+#define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 2) // most units of vectors
+#define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
+#define SPYI_UNITS_DERIVATIVES 4u
+#define SPYI_UNITS_VECTORS SPYI_TUNED("VECTORS", 1) // whether units may be vectors
+#define SPYI_UNITS_CPU SPYI_TUNED("CPU", 2)
+#define SPYI_UNITS_FROM ((int64_t)1 << 16)
+#define SPYI_UNITS_SCALARS 4u
+
 // A way in which a thread takes elements.
 typedef struct spyi_way spyi_way;
 
@@ -160,4 +172,73 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
         at->reach = at->offset +
                     spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
     }
+}
+
+// >>teams
+
+// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, where the
+// elements of a sum are neighbours and all leaves that are loaded allow vectors, or one.
+static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                                uint32_t per_thread, spyi_way_taken *taken) {
+    const uint32_t width = spyi_widest(b, launch, limits);
+    bool any = false;
+    if (!SPYI_UNITS_VECTORS || !launch->key.inner || launch->finishes || launch->key.reordered ||
+        per_thread < width || launch->rank == 0)
+        return 1;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t *walk = &taken->walk[i];
+        if (!spyi_is_walked(b, launch, i) || (*walk & SPYI_WALK_SUMMED) ||
+            (*walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+            continue;
+        bool linear = (*walk & SPYI_WALK_MASK) == SPYI_WALK_LINEAR;
+        if (leaf->out || !spyi_leaf_can_widen(leaf) || (*walk & SPYI_WALK_GATHER)) return 1;
+        if (leaf->type->columns == 1 && spyi_vector_fits(launch, at, linear, 1, width)) {
+            *walk = (uint8_t)(linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER);
+            any = true;
+        } else {
+            *walk = (uint8_t)(SPYI_WALK_STRIDED | (*walk & SPYI_WALK_REVERSED));
+        }
+    }
+    return any ? width : 1;
+}
+
+SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const bool cpu = limits->profile.prefers_bindings;
+    const uint32_t group = spyi_group_size(b, &limits->profile, 1),
+                   team = spyi_team_size(&launch->key, group);
+    const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
+    uint32_t scalars = 0, units = 1, most, width = 1;
+    size_t bytes = 0; // of one unit, over all leaves
+    spyi_way_taken taken;
+    if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
+    memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (launch->key.walk[i] & SPYI_WALK_SUMMED) scalars += spyi_type_scalars(b->leaves[i].type);
+    if (scalars > SPYI_UNITS_SCALARS) return;
+    width = spyi_unit_width(b, launch, limits, length / team, &taken);
+    if (width > 1) memcpy(launch->key.walk, taken.walk, sizeof taken.walk);
+    launch->key.width = (uint8_t)width;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t walk = launch->key.walk[i];
+        if (!spyi_is_walked(b, launch, i) || (walk & SPYI_WALK_SUMMED) ||
+            (walk & SPYI_WALK_MASK) == SPYI_WALK_UNIFORM)
+            continue;
+        if (walk & SPYI_WALK_GATHER) return;
+        bytes += (size_t)at->memory_size * width;
+        // The strides of a leaf that is loaded as vectors count vectors.
+        for (uint32_t d = 0; d + 1 < launch->rank && spyi_key_is_vector(&launch->key, i); d++)
+            at->strides[d] /= width;
+    }
+    most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
+    if (cpu) most = SPYI_UNITS_CPU;
+    else if (!b->combine && !launch->finishes && most * width > SPYI_UNITS_DERIVATIVES)
+        most = SPYI_UNITS_DERIVATIVES / width;
+    if (launch->finishes) bytes = scalars * sizeof(float);
+    while (units < most && 2 * units * bytes <= SPYI_UNITS_BYTES && 2 * units * width <= length / team)
+        units *= 2;
+    launch->key.unroll = (uint8_t)units;
 }

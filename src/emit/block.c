@@ -65,6 +65,9 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
         else spyi_spell_vector(s, i, &type);
+    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
+        spyi_text_add(&type, "uint");
+        if (memory->columns > 1) spyi_text_add(&type, "%u", memory->columns);
     } else {
         spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }

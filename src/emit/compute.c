@@ -68,10 +68,12 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
-            spyi_text_add(out, "%sint(spy_c%u) * spyi_block._element%u", d ? " + " : "", d, d);
+            spyi_text_add(out, "%sint(spy_c%u%s) * spyi_block._element%u", d ? " + " : "", d, s->unit, d);
         return;
     }
     if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->team)
+        spyi_text_add(out, s->element ? "int(spy_i%s + %u)" : "int(spy_i%s)", s->unit, s->element);
     else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
     else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
 }
@@ -82,17 +84,20 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
     // 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    if (key->rank > 1)
+        spyi_text_add(body, "    uint spy_rest%s = spy_i%s;\n    uint spy_high%s;\n", s->unit, s->unit,
+                      s->unit);
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> "
+            "    spy_high%s = (uint((uint64_t(spy_rest%s) * spyi_block._magic%u) >> 32) + spy_rest%s) >> "
             "spyi_block._shift%u;\n"
-            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, own, index, d);
+            "    %s spy_c%u%s = %s(spy_rest%s - spy_high%s * spyi_block._size%u);\n    spy_rest%s = "
+            "spy_high%s;\n",
+            s->unit, s->unit, d, s->unit, d, index, d, own, index, s->unit, s->unit, d, s->unit, s->unit);
     }
-    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
-                  key->rank > 1 ? "spy_rest" : "spy_i");
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i", s->unit);
 }
 
 // Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
@@ -133,8 +138,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
                 spyi_text_add(body, "spy_c%u%s * spyi_block.%s__stride%u", d, own, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u%s / %u", d, s->unit, key->width);
+            else spyi_text_add(body, "spy_c%u%s", d, s->unit);
         }
         spyi_text_add(body, first ? "0;\n" : ";\n");
     }
@@ -149,10 +154,12 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
     uint32_t walk = spyi_walk_of(s, i);
     if (spyi_is_wide(s, i)) {
         uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
-        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
-        else spyi_text_add(out, "%s_at", name);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector%s", s->unit);
+        else spyi_text_add(out, "%s_at%s", name, s->unit);
         if (n > 1) spyi_text_add(out, " * %u", n);
         if (access) spyi_text_add(out, " + %u", access);
+    } else if (walk == SPYI_WALK_LINEAR && key->team) {
+        spyi_text_add(out, "spy_i%s", s->unit);
     } else if (walk == SPYI_WALK_LINEAR) {
         // A thread loads all of its elements, so that the loads are under way together. The last element is
         // loaded in place of elements behind the end.
@@ -275,7 +282,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!spyi_leaf_in_memory(&s->bound->leaves[i]) || spyi_is_skipped(s, i)) continue;
-        if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+        if (spyi_is_wide(s, i) && !s->key->team) spyi_load_vectors(s, i);
         else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
     }
 }

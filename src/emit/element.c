@@ -48,6 +48,13 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool in = spyi_goes_in(b, leaf), back = spyi_comes_back(b, leaf);
         if (!spyi_is_parameter(b, leaf)) continue;
+        if (b->combine) {
+            bool pair = in && spyi_is_active(b, leaf);
+            spyi_text_add(out, pair ? "%sinout DifferentialPair<%s> v_%s" : "%s%s v_%s", comma,
+                          spyi_spell_leaf(leaf), s->names[i]);
+            comma = ", ";
+            continue;
+        }
         spyi_text_add(out, "%s%s%s v_%s", comma,
                       back && in                            ? "inout "
                       : back                                ? "out "
@@ -237,10 +244,27 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
+// Does what spyi_emit_called() does, for the function that gives the elements of a reduction.
+static void spyi_emit_called_total(const spyi_emit_state *s, const spyi_graph_call *call, spyi_text *out) {
+    spyi_text_add(out, "void spyi_called_bwd(");
+    for (uint32_t o = 0; o < call->operand_count; o++) {
+        const spyi_node *node = &s->bound->nodes[call->operands[o].index];
+        bool pair = node->leaf >= 0 && spyi_is_active(s->bound, &s->bound->leaves[node->leaf]);
+        spyi_text_add(out, pair ? "inout DifferentialPair<%s> p%u, " : "%s p%u, ", spyi_spell(node->type), o);
+    }
+    spyi_text_add(out, "float one)\n{\n    %s_bwd(", call->spelling);
+    for (uint32_t o = 0; o < call->operand_count; o++) spyi_text_add(out, "p%u, ", o);
+    spyi_text_add(out, "one);\n}\n\n");
+}
+
 // Writes, for a hidden function, a function of another name that calls it outside of the element function.
 static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
     const spyi_graph_call *call = &graph->calls[c];
     bool returns = call->result->kind != SPYI_TYPE_VOID;
+    if (s->bound->combine) {
+        spyi_emit_called_total(s, call, out);
+        return;
+    }
     if (s->bound->mode) spyi_text_add(out, "[Differentiable]\n");
     spyi_text_add(out, "%s ", returns ? spyi_spell(call->result) : "void");
     spyi_spell_called(graph, c, out);
@@ -286,6 +310,17 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
+    if (s->bound->combine) { // the derivative that src/fuse has written for it
+        spyi_spell_called(graph, c, out);
+        spyi_text_add(out, "_bwd(");
+        for (uint32_t o = 0; o < call->operand_count; o++) {
+            spyi_spell_operand(s, graph, &call->operands[o], out);
+            spyi_text_add(out, ", ");
+        }
+        spyi_spell_top(s, s->bound->param_count, out);
+        spyi_text_add(out, ");\n");
+        return;
+    }
     if (returned && ends && spyi_gives_result(s, graph, c)) {
         spyi_text_add(out, "return ");
     } else if (spyi_gives_result(s, graph, c)) {
@@ -317,7 +352,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
     spyi_text outputs = { NULL, 0, 0 }; // statements that hand outputs on after the calls
     for (uint32_t c = 0; c < graph->call_count; c++)
         if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
-    spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
+    spyi_text_add(out, "%s\n%s spyi_element(", b->mode && !b->combine ? "[Differentiable]" : "[ForceInline]",
                   returned ? spyi_spell_leaf(returned) : "void");
     spyi_element_parameters(s, out);
     spyi_text_add(out, ")\n{\n");

@@ -125,8 +125,10 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
-    spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
-                  arguments);
+    if (b->combine) spyi_text_add(&s->body, "%sspyi_element(%s);\n", indent, arguments);
+    else
+        spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
+                      arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
         if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);

@@ -82,9 +82,12 @@ struct spyi_emit_state {
     char **lvalues; // by leaf: its variable for the current element; NULL means none so far
     bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
-    size_t block_align;  // largest alignment of a field, bytes
-    uint32_t element;    // index of the current element among the thread's elements
-    char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    size_t block_align; // largest alignment of a field, bytes
+    uint32_t element;   // index of the current element among the thread's elements; of a team: in its unit
+    char suffix[8];     // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    char unit
+        [8];   // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail; // teams: the element is read by itself, not out of a vector
     uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };
@@ -99,7 +102,7 @@ SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether i
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
-// its own, or "".
+// its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
@@ -226,5 +229,7 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
+// Returns the function that puts two values of a reduction together; NULL means that they are added.
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b);
 
 #endif // SPYI_EMIT_INTERNAL_H

@@ -99,7 +99,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
-    if (key->team && s->bound->combine) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
+    if (key->team && spyi_combine_name(s->bound)) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);

@@ -15,28 +15,43 @@ SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;    // the sum's variable
-    const char *scalar; // type of the sum's scalars
-    uint8_t combine;    // spyi_combine
-    bool single;        // the sum is one scalar, not an array
-    bool loops;         // the sum is long: nothing is unrolled
-    bool open;          // the outermost loops begin at spy_from
-    uint32_t depth;     // loops that enclose the piece
+    const char *sum;     // the sum's variable
+    const char *scalar;  // type of the sum's scalars
+    const char *combine; // "min" or "max" for a sum of a reduction that is one; else NULL
+    bool single;         // the sum is one scalar, not an array
+    bool loops;          // the sum is long: nothing is unrolled
+    bool open;           // the outermost loops begin at spy_from
+    uint32_t depth;      // loops that enclose the piece
 } spyi_pieces;
+
+// Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
+// uint, since there are no atomic functions that find the least or greatest float. (A team whose value changes nothing
+// makes no atomic access.)
+static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char *sum, const char *indent) {
+    spyi_text_add(p->out,
+                  "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
+                  "%s        InterlockedCompareExchange(%s, spy_old, asuint(%s), spy_was);\n"
+                  "%s        if (spy_was == spy_old) break;\n%s        spy_old = spy_was;\n%s    }\n%s}\n",
+                  indent, indent, to, indent, sum, p->combine[1] == 'i' ? '<' : '>', indent, indent, to, sum,
+                  indent, indent, indent, indent);
+}
 
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
                        const spyi_type *from_type, const char *from, const char *index, const char *indent) {
     const char *type = spyi_spell(to_type);
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
+    if (p->combine && p->op == SPYI_PIECE_ATOMIC) {
+        spyi_atomic_extreme(p, to, sum, indent);
+        return;
+    }
     spyi_text_add(p->out, "%s", indent);
-    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
-                                                                      // type
-        const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
+    if (p->combine && p->op != SPYI_PIECE_COPY) { // the values of a reduction have one
+                                                  // type
         bool into_sum = p->op == SPYI_PIECE_SUM;
         const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
-        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type,
-                      value);
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, p->combine, target,
+                      into_sum ? p->scalar : type, value);
         return;
     }
     switch (p->op) {
@@ -136,7 +151,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
     p.out = &s->body;
     p.op = op;
-    p.combine = s->bound->combine;
+    p.combine = spyi_combine_name(s->bound);
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;

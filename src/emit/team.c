@@ -10,6 +10,8 @@
 // add nothing.
 #include "emit/internal.h"
 
+#define SPYI_TEAM_MOST 64 // most elements of a thread in one step of its loop
+
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
 }
@@ -30,8 +32,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Returns the function that puts two values of a reduction together; NULL means that they are added.
-static const char *spyi_combine_name(const spyi_bound *b) {
+SPYI_FN const char *spyi_combine_name(const spyi_bound *b) {
     return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
 }
 
@@ -68,49 +69,151 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Writes coordinates and offsets: of the loop's element, or at the end of the sum itself.
+// Writes coordinates and offsets: of the loop's element or unit, or at the end of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
     if (!s->key->by_team) spyi_emit_coordinates(s);
     else
-        spyi_text_add(&s->body, "    %s spy_c0 = %s(spy_k);\n    %s spy_c1 = %s(%s);\n", index, index, index,
-                      index, end ? "0" : "spy_j");
+        spyi_text_add(&s->body, "    %s spy_c0%s = %s(spy_k);\n    %s spy_c1%s = %s(%s%s);\n", index, s->unit,
+                      index, index, s->unit, index, end ? "0" : "spy_j", s->unit);
     spyi_emit_offsets(s, end);
 }
 
-static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
-    const spyi_bound *b = s->bound;
-    spyi_text outer = s->body, arguments = { NULL, 0, 0 };
-    memset(&s->body, 0, sizeof s->body);
-    if (s->key->finishes) {
-        for (uint32_t i = 0; i < b->leaf_count; i++) {
-            if (!spyi_is_summed(s, i)) continue;
-            spyi_text format = { NULL, 0, 0 };
-            const char *name = spyi_combine_name(b);
-            if (name) spyi_text_add(&format, "%s(%%s, ", name);
-            else spyi_text_add(&format, "%%s + ");
-            spyi_left_place(s, i, "spy_j", &format);
-            if (name) spyi_text_add(&format, ")");
-            spyi_each_sum(s, i, spyi_text_str(&format), "    ");
-            spyi_text_free(&format);
-        }
-    } else {
-        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi_block._each + spy_j;\n");
-        spyi_emit_team_places(s, false);
-        s->wrapper->arguments(s, &arguments);
-        spyi_emit_call(s, spyi_text_str(&arguments), "    ");
+// >>a thread's units
+//
+// A unit is what a thread takes at once: one element, or key->width neighbours as vectors. In each step of the loop a
+// thread takes key->unroll units, a team's width apart. It loads all of them before it computes the first, so that
+// the loads are under way together. In place of a unit behind the end it loads its first one again.
+
+static void spyi_set_unit(spyi_emit_state *s, uint32_t unit) {
+    if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit);
+    else s->unit[0] = 0;
+}
+
+// Writes the number of a unit's first element in the sum, and whether the unit lies before the end.
+static void spyi_emit_unit(spyi_emit_state *s, uint32_t unit, uint32_t team) {
+    uint32_t step = unit * team * s->key->width;
+    if (s->key->unroll == 1) return;
+    if (unit == 0) {
+        spyi_text_add(&s->body, "    uint spy_j_0 = spy_j;\n");
+        return;
     }
-    spyi_text_free(&arguments);
-    spyi_text_add(
-        &outer,
-        "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
-        "%u)\n    {\n",
-        team);
-    spyi_add_indented(&s->body, &outer);
-    spyi_text_add(&outer, "    }\n");
-    spyi_text_free(&s->body);
-    s->body = outer;
+    spyi_text_add(&s->body, "    bool spy_in_%u = spy_j + %u < spy_end;\n", unit, step + s->key->width - 1);
+    spyi_text_add(&s->body, "    uint spy_j_%u = spy_in_%u ? spy_j + %u : spy_j;\n", unit, unit, step);
+}
+
+// Writes a unit's loads, and the arguments of its elements.
+static void spyi_emit_unit_loads(spyi_emit_state *s, spyi_text *arguments, uint32_t first) {
+    const spyi_bound *b = s->bound;
+    uint32_t width = s->tail ? 1 : s->key->width;
+    bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
+    spyi_text_add(&s->body, "    uint spy_i%s = spy_k * spyi_block._each + spy_j%s;\n", s->unit, s->unit);
+    if (width > 1)
+        spyi_text_add(&s->body, "    uint spy_vector%s = spy_i%s / %u;\n", s->unit, s->unit, width);
+    spyi_emit_team_places(s, false);
+    for (uint32_t i = 0; i < b->leaf_count && width > 1; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+    for (s->element = 0; s->element < width; s->element++) {
+        if (several) snprintf(s->suffix, sizeof s->suffix, "_%u", first + s->element);
+        s->wrapper->arguments(s, &arguments[first + s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// Writes the calls of a unit's elements.
+static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint32_t first,
+                                 const char *indent) {
+    uint32_t width = s->tail ? 1 : s->key->width;
+    bool several = !s->tail && (uint32_t)s->key->width * s->key->unroll > 1;
+    for (s->element = 0; s->element < width; s->element++) {
+        if (several) snprintf(s->suffix, sizeof s->suffix, "_%u", first + s->element);
+        spyi_emit_call(s, spyi_text_str(&arguments[first + s->element]), indent);
+        spyi_text_free(&arguments[first + s->element]);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// Writes what the dispatch that finishes does with a unit: puts a part to each sum.
+static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
+    const spyi_bound *b = s->bound;
+    const char *name = spyi_combine_name(b);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_is_summed(s, i)) continue;
+        bool is_double = spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64;
+        spyi_text format = { NULL, 0, 0 }, place = { NULL, 0, 0 }, row = { NULL, 0, 0 };
+        spyi_text_add(&row, "spy_j%s", s->unit);
+        spyi_left_place(s, i, spyi_text_str(&row), &place);
+        if (name)
+            spyi_text_add(&format, "%s(%%s, %s)", name,
+                          spyi_text_str(&place)); // the first part twice: no matter
+        else if (unit)
+            spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
+                          is_double ? "double" : "float");
+        else spyi_text_add(&format, "%%s + %s", spyi_text_str(&place));
+        spyi_each_sum(s, i, spyi_text_str(&format), "    ");
+        spyi_text_free(&format);
+        spyi_text_free(&place);
+        spyi_text_free(&row);
+    }
+}
+
+// Writes the body of the loop, without its indentation.
+static void spyi_emit_team_step(spyi_emit_state *s, uint32_t team) {
+    uint32_t units = s->tail ? 1 : s->key->unroll, width = s->tail ? 1 : s->key->width;
+    spyi_text arguments[SPYI_TEAM_MOST];
+    memset(arguments, 0, sizeof arguments);
+    for (uint32_t u = 0; u < units; u++) {
+        if (!s->tail) spyi_set_unit(s, u);
+        if (!s->tail) spyi_emit_unit(s, u, team);
+        if (!s->key->finishes) spyi_emit_unit_loads(s, arguments, u * width);
+    }
+    for (uint32_t u = 0; u < units; u++) {
+        if (!s->tail) spyi_set_unit(s, u);
+        if (s->key->finishes) {
+            spyi_emit_unit_parts(s, u);
+            continue;
+        }
+        if (u) spyi_text_add(&s->body, "    if (spy_in_%u)\n    {\n", u);
+        spyi_emit_unit_calls(s, arguments, u * width, u ? "        " : "    ");
+        if (u) spyi_text_add(&s->body, "    }\n");
+    }
+    s->unit[0] = 0;
+}
+
+// Writes the loop over a part of a sum. If units are vectors, a second loop takes the elements behind the last whole
+// vector, of which only a call in one dimension has any.
+static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
+    uint32_t width = s->key->width;
+    for (int tail = 0; tail < (width > 1 && s->key->rank == 1 ? 2 : 1); tail++) {
+        spyi_text outer = s->body;
+        memset(&s->body, 0, sizeof s->body);
+        s->tail = tail;
+        spyi_emit_team_step(s, team);
+        s->tail = false;
+        if (tail)
+            spyi_text_add(
+                &outer, "    for (uint spy_j = spy_end / %u * %u + spy_r; spy_j < spy_end; spy_j = spy_j + ",
+                width, width);
+        else if (width > 1)
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r * %u; spy_j + %u < spy_end; "
+                "spy_j = spy_j + ",
+                width, width - 1);
+        else
+            spyi_text_add(
+                &outer,
+                "    for (uint spy_j = spy_part * spyi_block._length + spy_r; spy_j < spy_end; spy_j = "
+                "spy_j + ");
+        spyi_text_add(&outer, "%u)\n    {\n", tail ? team : team * width * s->key->unroll);
+        spyi_add_indented(&s->body, &outer);
+        spyi_text_add(&outer, "    }\n");
+        spyi_text_free(&s->body);
+        s->body = outer;
+    }
 }
 
 // Hands the team's sum on: adds it to the gradient, or leaves it for the dispatch that finishes.
@@ -166,8 +269,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
             b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n)
-            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
-        if (n > 1 && b->combine)
+            spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i],
+                          spyi_combine_name(b) ? nothing : "0");
+        if (n > 1 && spyi_combine_name(b))
             spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n,
                           s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);

@@ -20,6 +20,7 @@ SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
 
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
     uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
+    if (key->walk[leaf] & (SPYI_WALK_SUMMED | SPYI_WALK_SKIPPED)) return false;
     return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
 }
 
@@ -34,11 +35,11 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && (s->key->rank == 1 || s->key->crosses);
+    return s->key->width > 1 && !s->key->team && (s->key->rank == 1 || s->key->crosses);
 }
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
-    return s->key->crosses ? s->suffix : "";
+    return s->key->crosses ? s->suffix : s->unit;
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {

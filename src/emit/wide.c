@@ -10,15 +10,32 @@ SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *
     spyi_text_add(out, "%u", SPYI_LANES);
 }
 
-// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one.
+// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one; "w_x_0__1" if the thread has
+// units.
 static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
-    spyi_text_add(out, "w_%s", s->names[i]);
+    spyi_text_add(out, "w_%s%s", s->names[i], s->unit);
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
+}
+
+// Writes the element of number spy_i of a wide leaf of scalars.
+static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (s->key->bindings) {
+        spyi_text_add(out, "spyi_component(b_%s[spy_i / %u], spy_i %% %u)", s->names[i], SPYI_LANES,
+                      SPYI_LANES);
+        return;
+    }
+    spyi_text_add(out, "((");
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "*)spyi_block.%s)[spy_i]", s->names[i]);
 }
 
 // Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    if (s->tail) {
+        spyi_scalar_value(s, i, out);
+        return;
+    }
     spyi_vector_name(s, i, at / SPYI_LANES, out);
     spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
@@ -63,12 +80,13 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, spyi_text_str(&place));
+    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access,
+                  spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, spyi_text_str(&name),
-                      type, s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u.%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], s->unit, access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);

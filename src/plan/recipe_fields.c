@@ -186,7 +186,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_stream_bool(r, &b->grads_inside[1]);
     spyi_stream_bool(r, &b->names_diff);
     spyi_stream_bool(r, &b->notes_textures);
-    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_MAX + 1);
+    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_TOTAL + 1);
     spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
     if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;

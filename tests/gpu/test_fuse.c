@@ -16,6 +16,8 @@ static const char source[] =
     "[Differentiable] void split(float3 c, out float a, out float2 b) { a = c.x; b = c.yz; }\n"
     "[Differentiable] float square(float x) { return x * x; }\n"
     "[Differentiable] double square(double x) { return x * x; }\n"
+    "half as_half(float x) { return half(x); }\n"
+    "double as_double(float x) { return x; }\n"
     "float noise(float x) { return frac(x * 7.5); }\n"
     "void nothing(float x) {}\n";
 
@@ -287,6 +289,123 @@ static void test_reductions(void **state) {
     release(whole);
 }
 
+// Reductions of calls that are large enough for several elements a thread, as vectors and one by one (src/call/width.c), over
+// memory that is walked in all ways. Squares are multiples of 1/64, so that each sum is exact in any order.
+typedef struct large_case {
+    const char *what;
+    spy_dtype dtype; // of the tensor; a half is converted, a double has a function of its own
+    spy_shape shape, strides;
+    int64_t offset;
+    int dim; // that is reduced; -1: all of them
+    spy_fuse_reduction kind;
+    bool deterministic;
+} large_case;
+
+enum { LARGE = 70001, LARGE_MOST = 80000 };
+
+static float large_value(int64_t i) {
+    return i == LARGE - 1 ? 4 : (float)((i * 131 + i / 256 * 7) % 17 - 8) / 8; // the last one is the largest
+}
+
+static spy_function *large_function(const large_case *c) {
+    spy_dims dims;
+    memset(&dims, 0, sizeof dims);
+    if (c->dim >= 0) dims = SPY_DIMS(c->dim);
+    spy_fusion *g = begin("large");
+    spy_node x = spy_fuse_input(g, "x", c->dtype == SPY_DTYPE_FLOAT64 ? "double" : "float");
+    OK(spy_fuse_reduce(g, c->kind, dims, of(spy_fuse_call(g, fn("square"), SPY_ARGS(of(x))))));
+    return MADE(spy_function, spy_fuse_end(g));
+}
+
+static void check_large(const large_case *c, spy_tensor *all) {
+    static double want[LARGE_MOST];
+    static float got[LARGE_MOST];
+    static double got_double;
+    int64_t outer = 1, inner = 1, each = 1;
+    for (uint32_t d = 0; d < c->shape.rank; d++) {
+        if (c->dim < 0 || (int)d == c->dim) each *= c->shape.dims[d];
+        else if ((int)d < c->dim) outer *= c->shape.dims[d];
+        else inner *= c->shape.dims[d];
+    }
+    const int64_t count = outer * inner, elements = count * each;
+    for (int64_t i = 0; i < count; i++) want[i] = c->kind == SPY_FUSE_REDUCTION_SUM ? 0 : -INFINITY;
+    for (int64_t e = 0; e < elements; e++) {
+        int64_t at = c->offset, rest = e;
+        for (uint32_t d = c->shape.rank; d-- > 0; rest /= c->shape.dims[d]) at += rest % c->shape.dims[d] * c->strides.dims[d];
+        const int64_t to = c->dim < 0 ? 0 : e / (each * inner) * inner + e % inner;
+        want[to] = reduce_in_c(c->kind, want[to], (double)large_value(at) * (double)large_value(at));
+    }
+    spy_view_desc v;
+    memset(&v, 0, sizeof v);
+    v.shape = c->shape;
+    v.strides = c->strides;
+    v.offset_elements = c->offset;
+    spy_tensor *x = MADE(spy_tensor, spy_create_view(all, &v)), *out = NULL;
+    spy_function *f = large_function(c);
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.deterministic = c->deterministic;
+    OK(spy_call_with(f, SPY_ARGS(spy_arg_tensor("x", x), spy_out_tensor("_result", &out)), &options));
+    if (c->dtype == SPY_DTYPE_FLOAT64) {
+        OK(spy_tensor_read(out, &got_double, sizeof got_double));
+        got[0] = (float)got_double;
+    } else OK(spy_tensor_read(out, got, (size_t)count * sizeof *got));
+    int wrong = 0;
+    for (int64_t i = 0; i < count; i++)
+        if ((double)got[i] != want[i] && wrong++ == 0)
+            print_message("%s: %lld is %g, expected %g\n", c->what, (long long)i, (double)got[i], want[i]);
+    assert_int_equal(wrong, 0);
+    spy_release_tensor(out);
+    spy_release_tensor(x);
+    release(f);
+}
+
+static void test_large_reductions(void **state) {
+    NEEDS_DEVICE();
+    static float data[LARGE_MOST];
+    for (int i = 0; i < LARGE_MOST; i++) data[i] = large_value(i);
+    spy_tensor *all = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(LARGE_MOST), data));
+    spy_tensor *halves = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT16, NULL, NULL, SPY_SHAPE(LARGE_MOST), NULL));
+    spy_tensor *doubles = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT64, NULL, NULL, SPY_SHAPE(LARGE_MOST), NULL));
+    OK(spy_call(fn("as_half"), SPY_ARGS(spy_arg_tensor("x", all), spy_arg_tensor("_result", halves))));
+    OK(spy_call(fn("as_double"), SPY_ARGS(spy_arg_tensor("x", all), spy_arg_tensor("_result", doubles))));
+    const spy_fuse_reduction sum = SPY_FUSE_REDUCTION_SUM, max = SPY_FUSE_REDUCTION_MAX;
+    const spy_dtype f = SPY_DTYPE_FLOAT32;
+    const large_case cases[] = {
+        { "all", f, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, sum, false },
+        { "all, deterministic", f, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, sum, true },
+        { "all, largest", f, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, max, false },
+        { "all, largest, deterministic", f, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, max, true },
+        { "all, off the grid of vectors", f, SPY_SHAPE(LARGE), SPY_SHAPE(1), 3, -1, sum, false },
+        { "backwards", f, SPY_SHAPE(LARGE), SPY_SHAPE(-1), LARGE - 1, -1, sum, false },
+        { "rows", f, SPY_SHAPE(300, 256), SPY_SHAPE(256, 1), 0, 1, sum, false },
+        { "rows, largest", f, SPY_SHAPE(300, 256), SPY_SHAPE(256, 1), 0, 1, max, false },
+        { "rows of a wider image", f, SPY_SHAPE(300, 240), SPY_SHAPE(256, 1), 4, 1, sum, false },
+        { "all of a part of an image", f, SPY_SHAPE(300, 240), SPY_SHAPE(256, 1), 4, -1, sum, false },
+        { "columns", f, SPY_SHAPE(300, 256), SPY_SHAPE(256, 1), 0, 0, sum, false },
+        { "the middle", f, SPY_SHAPE(16, 70, 65), SPY_SHAPE(4550, 65, 1), 0, 1, sum, false },
+        { "halves", SPY_DTYPE_FLOAT16, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, sum, false },
+        { "doubles", SPY_DTYPE_FLOAT64, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, sum, false },
+        { "doubles, largest", SPY_DTYPE_FLOAT64, SPY_SHAPE(LARGE), SPY_SHAPE(1), 0, -1, max, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spy_dtype dtype = cases[i].dtype;
+        check_large(&cases[i], dtype == SPY_DTYPE_FLOAT16 ? halves : dtype == SPY_DTYPE_FLOAT64 ? doubles : all);
+    }
+    // What the kernel is: vectors, and several of them at a time.
+    char text[16384];
+    spy_function *whole = large_function(&cases[0]);
+    spy_tensor *out = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, gpu_rank0(), NULL));
+    assert_true(spy_explain_call(whole, SPY_ARGS(spy_arg_tensor("x", all), spy_arg_tensor("_result", out)), NULL, text, sizeof text) <
+                sizeof text);
+    assert_non_null(strstr(text, "float4 w_x_1 = "));
+    release(whole);
+    spy_release_tensor(out);
+    spy_release_tensor(doubles);
+    spy_release_tensor(halves);
+    spy_release_tensor(all);
+}
+
 // A step that fails says so once; the graph then gives no function.
 static void fails_and_ends(spy_fusion *g, spy_node node, spy_status code, const char *first, const char *second) {
     assert_int_equal(node.graph, 0);
@@ -446,7 +565,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),      cmocka_unit_test(test_values), cmocka_unit_test(test_backward),
         cmocka_unit_test(test_reductions), cmocka_unit_test(test_errors), cmocka_unit_test(test_two_modules_and_reload),
-        cmocka_unit_test(test_open_graph),
+        cmocka_unit_test(test_open_graph), cmocka_unit_test(test_large_reductions),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
