@@ -4,6 +4,12 @@
 #include "slangpy_cuda.h"
 #include "slangpy_d3d12.h"
 
+// For gpu_test.h.
+void gpu_tiles_from(spy_device *device, uint64_t elements);
+void gpu_tiles_from(spy_device *device, uint64_t elements) {
+    device->base->limits.profile.tiles_from = elements;
+}
+
 #ifdef SPY_TEST_KEEPS_BLOBS // of our own Makefile's: for gpu_test.h
 #include "blobs.h"
 

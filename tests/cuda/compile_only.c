@@ -247,6 +247,11 @@ void gpu_other_backend(spy_device_desc *desc) {
     desc->enable_validation = false;
 }
 
+void gpu_tiles_from(spy_device *device, uint64_t elements);
+void gpu_tiles_from(spy_device *device, uint64_t elements) {
+    device->base->limits.profile.tiles_from = elements;
+}
+
 void gpu_hold_slang(bool hold);
 void gpu_hold_slang(bool hold) {
     const spyi_sl_library *library;
