@@ -4,11 +4,12 @@
 // What a plain launch or copy of CUDA costs differs from process to process by more than ours may cost above it: so it is
 // measured here, too, in turns with ours, and reported as "beside_" and the item.
 //
-//   bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | --full] [--only TEXT] [--dump DIR]
+//   bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | --full] [--side N] [--only TEXT] [--dump DIR]
 //
 // Kernels are timed on the GPU by spy_time_call, calls by the wall clock; everything is warmed up and repeated, and the
 // median counts. Inputs are random, outputs are poisoned before and compared after. Quick sizes are the default on a CPU
-// device. --only runs the works whose name contains TEXT; --dump writes the generated kernels.
+// device. --only runs the works whose name contains TEXT, or is TEXT if
+// that begins with a '='; --side is the side of the large squares (8192, quick: 1024); --dump writes the generated kernels.
 #define _GNU_SOURCE
 #include "slangpy_vk.h"
 #include "slangpy_cuda.h"
@@ -80,7 +81,8 @@ static bool good(world *w, const char *item) {
 typedef struct settings {
     const char *program, *backend, *slang, *json, *only, *dump;
     uint32_t adapter;
-    int size; // 1: quick, 2: full
+    int64_t side; // 0: by the size
+    int size;     // 1: quick, 2: full
     bool cold;
 } settings;
 
@@ -455,7 +457,7 @@ static void run_warm(world *w, const settings *o) {
     w->quick = o->size == 0 ? info.type == SPY_ADAPTER_TYPE_CPU : o->size == 1;
     bench_report_device(&w->out, info.name, info.driver, info.type == SPY_ADAPTER_TYPE_CPU, w->quick);
     if (!load(w, o)) return;
-    w->side = w->quick ? 1024 : 8192;
+    w->side = o->side > 1 ? o->side : w->quick ? 1024 : 8192;
     w->n = w->side * w->side;
     w->x0 = w->quick ? 31 : 127, w->x1 = w->quick ? 63 : 511, w->x2 = w->quick ? 127 : 1023;
     w->scratch = malloc((size_t)w->n * sizeof(float));
@@ -489,6 +491,7 @@ static bool read_settings(settings *o, int argc, char **argv) {
         else if (value == NULL) return false;
         else {
             if (strcmp(argv[i], "--backend") == 0) o->backend = value;
+            else if (strcmp(argv[i], "--side") == 0) o->side = strtoll(value, NULL, 10);
             else if (strcmp(argv[i], "--adapter") == 0) o->adapter = (uint32_t)strtoul(value, NULL, 10);
             else if (strcmp(argv[i], "--json") == 0) o->json = value;
             else if (strcmp(argv[i], "--slang") == 0) o->slang = value;
@@ -511,7 +514,7 @@ int main(int argc, char **argv) {
     o.slang = slang;
     if (!read_settings(&o, argc, argv)) {
         fprintf(stderr, "usage: bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | "
-                        "--full] [--only TEXT]"
+                        "--full] [--side N] [--only TEXT]"
                         " [--dump DIR] [--slang FILE]\n");
         return 2;
     }
