@@ -47837,9 +47837,9 @@ typedef struct spyi_emit_state spyi_emit_state;
 // (gradient.c).
 //
 // A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. No other
-// part knows where the elements come from. compute.c has the prologue of compute kernels, team.c that of
-// kernels that sum gradients. Another stage would be another file with another spyi_prologue. Prologue and
-// wrapper meet in these points:
+// part knows where the elements come from. compute.c has the prologue of compute kernels, tile.c that of kernels
+// that go tile by tile, team.c that of kernels that sum gradients. Another stage would be another file with
+// another spyi_prologue. Prologue and wrapper meet in these points:
 // - The prologue's body() writes the statements of the entry point into s->body. For each element it sets
 //   s->element and s->suffix, so that variables of different elements have different names, and calls the
 //   wrapper's arguments() and then spyi_emit_call(). Where all loads should be under way together, it calls

@@ -247,9 +247,10 @@ void gpu_other_backend(spy_device_desc *desc) {
     desc->enable_validation = false;
 }
 
-void gpu_tiles_from(spy_device *device, uint64_t elements);
-void gpu_tiles_from(spy_device *device, uint64_t elements) {
+void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups);
+void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups) {
     device->base->limits.profile.tiles_from = elements;
+    device->base->limits.info.max_group_count = most_groups;
 }
 
 void gpu_hold_slang(bool hold);

@@ -257,7 +257,7 @@ static void test_random_calls(void **state) {
         print_message("skipped: this build has no gpu_tiles_from()\n");
         skip();
     }
-    gpu_tiles_from(gpu_device, 1);
+    const uint32_t most_groups = spy_get_device_info(gpu_device).max_group_count;
     size_t calls = test_count(1200), tiled = 0, by_vectors = 0;
     const char *only = getenv("SPY_TEST_ONLY");
     seed();
@@ -265,8 +265,10 @@ static void test_random_calls(void **state) {
     for (size_t i = 0; i < calls; i++) {
         chance_state = first + i * 7919;
         if (only && strtoul(only, NULL, 0) != i) continue;
+        gpu_tiles_from(gpu_device, 1, i % 4 ? most_groups : 2);
         random_call((int)i, &tiled, &by_vectors, only != NULL);
     }
+    gpu_tiles_from(gpu_device, 1, most_groups);
     print_message("%zu calls, %zu tiled, of which %zu by vectors\n", calls, tiled, by_vectors);
     if (only) return;
     assert_true(tiled * 3 > calls);
@@ -289,7 +291,7 @@ static void test_choice(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static char text[65536];
         int64_t h = cases[i].dims[0], w = cases[i].dims[1];
-        gpu_tiles_from(gpu_device, cases[i].from);
+        gpu_tiles_from(gpu_device, cases[i].from, spy_get_device_info(gpu_device).max_group_count);
         spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, cases[i].turned ? SPY_SHAPE(w, h) : SPY_SHAPE(h, w), NULL));
         spy_tensor *t = cases[i].turned ? MADE(spy_tensor, spy_create_transpose(a, SPY_DIMS(1, 0))) : NULL;
         spy_tensor *c = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(h, w), NULL));
