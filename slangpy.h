@@ -50152,7 +50152,7 @@ static void spyi_tile_loads(spyi_emit_state *s) {
         any = any || (spyi_is_turned(s, i) && b->leaves[i].in);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || spyi_is_skipped(s, i)) continue;
         if (spyi_is_turned(s, i)) spyi_load_turned(s, i);
         else if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
         else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
@@ -54640,7 +54640,7 @@ static bool spyi_has_twin(const spyi_bound *b, const spyi_launch *launch, uint32
 // tile or for all must be vectors along their own neighbours.
 static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                               const spyi_way *way, spyi_way_taken *taken) {
-    if (launch->rank < 2 || b->mode || launch->dims[launch->rank - 1] < SPYI_TILE_LEAST ||
+    if (launch->rank < 2 || launch->dims[launch->rank - 1] < SPYI_TILE_LEAST ||
         (uint64_t)launch->count < limits->profile.tiles_from ||
         spyi_group_size(b, &limits->profile, launch->rank) != SPYI_TILE_THREADS)
         return false;

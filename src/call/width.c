@@ -184,7 +184,7 @@ static bool spyi_has_twin(const spyi_bound *b, const spyi_launch *launch, uint32
 // tile or for all must be vectors along their own neighbours.
 static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                               const spyi_way *way, spyi_way_taken *taken) {
-    if (launch->rank < 2 || b->mode || launch->dims[launch->rank - 1] < SPYI_TILE_LEAST ||
+    if (launch->rank < 2 || launch->dims[launch->rank - 1] < SPYI_TILE_LEAST ||
         (uint64_t)launch->count < limits->profile.tiles_from ||
         spyi_group_size(b, &limits->profile, launch->rank) != SPYI_TILE_THREADS)
         return false;

@@ -257,7 +257,7 @@ static void spyi_tile_loads(spyi_emit_state *s) {
         any = any || (spyi_is_turned(s, i) && b->leaves[i].in);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || spyi_is_skipped(s, i)) continue;
         if (spyi_is_turned(s, i)) spyi_load_turned(s, i);
         else if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
         else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);

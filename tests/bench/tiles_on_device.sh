@@ -137,9 +137,9 @@ try:
 except Exception as e:
     print("torch:", e)
 import numpy as np
-try:
-    import slangpy as spy
-    for name, kind in (("cuda", "cuda"), ("vk", "vulkan")):
+import slangpy as spy
+for name, kind in (("cuda", "cuda"), ("vk", "vulkan")):
+    try:
         device = spy.create_device(type=getattr(spy.DeviceType, kind))
         data = np.random.default_rng(1).random(1 << 26, np.float32)
         tensor = spy.Tensor.from_numpy(device, data)
@@ -156,8 +156,8 @@ try:
         r["to_numpy, let go"] = 0.268435456 / statistics.median(seconds[2:])
         del tensor, back
         device.close()
-except Exception as e:
-    print("slangpy:", e)
+    except Exception as e:
+        print("slangpy:", e)
 for path in sorted(glob.glob(out + "/tiles_*.json")):
     name = os.path.basename(path)[6:-5].replace("_", " ", 1)
     for line in open(path):

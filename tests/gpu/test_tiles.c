@@ -11,7 +11,7 @@ spy_device *gpu_device;
 static spy_module *module;
 
 #define MOST_RANK 4
-#define INPUTS 4 // arguments of a call, with its result
+#define INPUTS 6 // pieces of memory of a call, with its result
 
 // Values are small whole numbers, which each type holds exactly and whose sums, too.
 static const struct {
@@ -44,6 +44,7 @@ static char *source(void) {
     snprintf(text + n, sizeof text - n,
              "int placed2(int a, int[2] at) { return a + 1000 * at[0] + at[1]; }\n"
              "int placed3(int a, int[3] at) { return a + 1000 * at[1] + at[2] + 1000000 * at[0]; }\n"
+             "[Differentiable] float product(float a, float b) { return a * b + b; }\n"
              "float mixed(half a, float b, uint8_t c) { return float(a) + b + b + float(c); }\n");
     return text;
 }
@@ -200,6 +201,25 @@ static void expect(int kind, leaf *l, int count, uint32_t rank, const int64_t *d
     }
 }
 
+// The derivatives of product() in both directions: values a and b, their gradients, the result and its gradient.
+static void expect_gradients(bool backward, leaf *l, uint32_t rank, const int64_t *dims) {
+    int64_t at[MOST_RANK] = { 0 }, elements = 1;
+    for (uint32_t d = 0; d < rank; d++) elements *= dims[d];
+    for (int64_t e = 0; e < elements; e++) {
+        int64_t rest = e;
+        int v[6];
+        for (uint32_t d = rank; d-- > 0; rest /= dims[d]) at[d] = rest % dims[d];
+        for (int i = 0; i < 6; i++) v[i] = get(l[i].memory, l[i].dtype, place_of(&l[i], rank, at, 0));
+        if (backward) {
+            put(l[2].memory, l[2].dtype, place_of(&l[2], rank, at, 0), v[2] + v[5] * v[1]);
+            put(l[3].memory, l[3].dtype, place_of(&l[3], rank, at, 0), v[3] + v[5] * (v[0] + 1));
+        } else {
+            put(l[4].memory, l[4].dtype, place_of(&l[4], rank, at, 0), v[0] * v[1] + v[1]);
+            put(l[5].memory, l[5].dtype, place_of(&l[5], rank, at, 0), v[2] * v[1] + v[3] * (v[0] + 1));
+        }
+    }
+}
+
 static bool has(uint32_t feature) { return !feature || (spy_get_device_info(gpu_device).features & feature); }
 
 static void random_call(int call, size_t *tiled, size_t *by_vectors, bool show) {
@@ -275,6 +295,43 @@ static void test_random_calls(void **state) {
     assert_true(by_vectors * 20 > calls);
 }
 
+// Backward and forward-mode calls whose values and gradients all have layouts of their own.
+static void test_gradients(void **state) {
+    NEEDS_DEVICE();
+    if (!gpu_tiles_from) skip();
+    size_t calls = test_count(200), tiled = 0;
+    seed();
+    gpu_tiles_from(gpu_device, 1, spy_get_device_info(gpu_device).max_group_count);
+    for (size_t call = 0; call < calls; call++) {
+        bool backward = below(3) > 0, tidy = below(2) == 0;
+        uint32_t rank = 2 + below(2);
+        int64_t dims[MOST_RANK];
+        leaf l[6];
+        spy_tensor *with[3];
+        static char text[65536];
+        for (uint32_t d = 0; d < rank; d++) dims[d] = d + 2 >= rank ? side(tidy) : 2;
+        for (int i = 0; i < 6; i++) lay_out(&l[i], SPY_DTYPE_FLOAT32, 1, rank, dims, true, tidy);
+        for (int i = 0; i < 3; i++) {
+            spy_tensor *gradient = l[i == 2 ? 5 : i + 2].view;
+            with[i] = MADE(spy_tensor, spy_create_attached(l[i == 2 ? 4 : i].view, gradient, gradient, NULL));
+        }
+        spy_args args = SPY_ARGS(spy_arg_tensor("a", with[0]), spy_arg_tensor("b", with[1]), spy_arg_tensor("_result", with[2]));
+        spy_function *f = MADE(spy_function, spy_find_function(module, "product"));
+        spy_call_options options = { .mode = backward ? SPY_CALL_MODE_BACKWARD : SPY_CALL_MODE_FORWARD_DIFF };
+        if (spy_explain_call(f, args, &options, text, sizeof text)) tiled += strstr(text, "\n// tiled, ") != NULL;
+        if (spy_call_with(f, args, &options) != SPY_OK) fail_msg("call %zu: %s\n%s", call, spy_take_error(gpu_device).message, text);
+        if (!gpu_other_backend) expect_gradients(backward, l, rank, dims);
+        for (int i = 0; i < 3; i++) spy_release_tensor(with[i]);
+        for (int i = 0; i < 6; i++) {
+            static const char *const names[] = { "a", "b", "gradient of a", "gradient of b", "result", "gradient of the result" };
+            if (!gpu_other_backend) compare(&l[i], (int)call, names[i]);
+            let_go(&l[i]);
+        }
+    }
+    print_message("%zu calls, %zu tiled\n", calls, tiled);
+    assert_true(tiled * 3 > calls);
+}
+
 // The way is taken where it pays, and nowhere else.
 static void test_choice(void **state) {
     NEEDS_DEVICE();
@@ -324,6 +381,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_random_calls),
+        cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests(tests, setup, gpu_teardown_dumped);
