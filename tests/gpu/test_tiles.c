@@ -285,7 +285,8 @@ static void test_random_calls(void **state) {
     for (size_t i = 0; i < calls; i++) {
         chance_state = first + i * 7919;
         if (only && strtoul(only, NULL, 0) != i) continue;
-        gpu_tiles_from(gpu_device, 1, i % 4 ? most_groups : 2);
+        // The null backend of compile_only.c refuses dispatches that are too large even when they are folded.
+        gpu_tiles_from(gpu_device, 1, i % 4 ? most_groups : gpu_other_backend ? 32 : 2);
         random_call((int)i, &tiled, &by_vectors, only != NULL);
     }
     gpu_tiles_from(gpu_device, 1, most_groups);
