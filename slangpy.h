@@ -11779,7 +11779,7 @@ bool spyi_file_replace(const char *path, const void *data, size_t size) {
 
 // Raise this number with every change of the frame, of what answers mean, or of the kernels' texts: a kernel is found by
 // a hash of its text.
-#define SPYI_ARCHIVE_VERSION 1u
+#define SPYI_ARCHIVE_VERSION 2u
 static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
 enum {
     SPYI_ARCHIVE_HASHED = 24, // magic, format, version of slangpy, bytes of the whole; then the hash
@@ -13378,7 +13378,12 @@ typedef struct spyi_profile {
     uint32_t max_uniform_bytes;
     // Arrays of at least this size use structured buffers; ignored when prefers_bindings is set.
     uint64_t bindings_from_bytes;
+    // Calls of at least this many elements, of which some lie across others in memory, go tile by tile.
+    uint64_t tiles_from;
 } spyi_profile;
+
+// spyi_profile.tiles_from of backends: a GPU needs so many elements to be full, one tile of 1,024 a group.
+#define SPYI_TILES_FROM 65536u
 
 // Where memory lies.
 typedef enum spyi_memory {
@@ -14711,7 +14716,7 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     // gets the upper half of 64-bit vectors of 3 and 4 wrong. A global block is read field by field; an
     // entry-point parameter would first be copied as a whole.
     //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed textures unsized views arrays
-    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  true,    false,  false, true },
+    { "spv",    false, "uint",    4,    false, false, true,  true,  true,  8,    false,  true,  true,    false,  false, true },
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
     // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
     // of the cache lines. Slang makes no code for typed buffers.
@@ -14769,6 +14774,7 @@ typedef struct spyi_null_desc {
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
+    uint64_t tiles_from;          // SPYI_TILES_FROM; never if prefers_bindings
     bool unified_memory;          // device memory is mapped; default: only readback memory is
     uint32_t max_group_count;     // 65535, in each of the three dimensions
     uint32_t max_group_size;      // 1024
@@ -16651,6 +16657,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
     profile->prefers_bindings = d->prefers_bindings;
     profile->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
+    profile->tiles_from = spyi_null_u64(d->tiles_from, d->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM);
     limits->unified_memory = d->unified_memory;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
@@ -47722,7 +47729,8 @@ typedef enum spyi_walk_kind {
     SPYI_WALK_LINEAR,  // element i of the call is element i of the leaf
     SPYI_WALK_INNER,   // wide variants: innermost stride 1, other strides any
     SPYI_WALK_STILL,   // wide variants: innermost stride 0, other strides any
-    SPYI_WALK_STRIDED  // any strides
+    SPYI_WALK_STRIDED, // any strides
+    SPYI_WALK_TURNED // tiled variants: stride 1 along dimension key.turn; it goes through groupshared memory
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
@@ -47746,7 +47754,9 @@ typedef struct spyi_variant_key {
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
     uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
-                     // calls
+                     // calls; in tiled variants the rows of a tile in which a thread has elements
+    uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
+    uint8_t turn;    // tiled: one dimension of a tile is this one, the other the last one
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits
@@ -47770,9 +47780,10 @@ typedef enum spyi_pack_op {
     SPYI_PACK_THREADS, // threads of a dispatch in x, y or z (`dim`), uint32
     SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z (`dim`), uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
-    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
+    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32; tiled variants: in tiles
     SPYI_PACK_MAGIC,   // multiplier that divides by that size, uint32
     SPYI_PACK_SHIFT,   // shift that divides by that size, uint32
+    SPYI_PACK_EDGE,    // tiled variants: size of collapsed dimension `dim` in elements, uint32
     SPYI_PACK_BASE,   // elements from the binding's start or the lowest element to element 0; uint32 or int64
     SPYI_PACK_STRIDE, // the leaf's stride along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,  // the leaf's stride along consumed dimension `dim`, int32 or int64
@@ -47846,6 +47857,12 @@ SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Returns whether a variant loads the leaf as vectors: `width` neighbouring elements at once.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
+// Returns whether the last thread of a wide variant may have fewer elements than the others.
+SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key);
+// Returns the 32-bit words that one access of a wide leaf moves: 1, 2 or 4 for small scalars, which go as uint, uint2 or
+// uint4; 0 for others, whose vectors go as they are. `columns`: scalars of an element; `scalar`: bytes of a scalar.
+SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
+                                size_t scalar);
 // Returns the threads of a team. A group has group_size / spyi_team_size() teams.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 
@@ -47870,9 +47887,9 @@ typedef struct spyi_emit_state spyi_emit_state;
 // (gradient.c).
 //
 // A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. No other
-// part knows where the elements come from. compute.c has the prologue of compute kernels, team.c that of
-// kernels that sum gradients. Another stage would be another file with another spyi_prologue. Prologue and
-// wrapper meet in these points:
+// part knows where the elements come from. compute.c has the prologue of compute kernels, tile.c that of kernels
+// that go tile by tile, team.c that of kernels that sum gradients. Another stage would be another file with
+// another spyi_prologue. Prologue and wrapper meet in these points:
 // - The prologue's body() writes the statements of the entry point into s->body. For each element it sets
 //   s->element and s->suffix, so that variables of different elements have different names, and calls the
 //   wrapper's arguments() and then spyi_emit_call(). Where all loads should be under way together, it calls
@@ -47945,6 +47962,8 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
+SPYI_FN bool spyi_is_turned(const spyi_emit_state *s,
+                            uint32_t leaf); // whether it goes through groupshared memory
 // Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
@@ -47952,6 +47971,8 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread
 // its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
+// Returns whether the leaf's stride along the collapsed dimension is a field of the block.
+SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim);
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
@@ -47964,6 +47985,10 @@ SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
 // For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
+// Returns the 32-bit words that one access moves, or 0 if it moves vectors of scalars.
+SPYI_FN uint32_t spyi_words(const spyi_emit_state *s, uint32_t leaf);
+// Returns whether a wide leaf has a second structured buffer, "t_x", of its single scalars.
+SPYI_FN bool spyi_has_scalars(const spyi_emit_state *s, uint32_t leaf);
 
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
@@ -48016,6 +48041,11 @@ SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *inde
 // Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
 SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t leaf);
 SPYI_FN void spyi_store_vectors(spyi_emit_state *s);
+SPYI_FN void spyi_spell_words(uint32_t words, spyi_text *out); // writes "uint4"
+// Writes component `component` of the current element in the vectors of a wide leaf: "w_x__1.z".
+SPYI_FN void spyi_component(const spyi_emit_state *s, uint32_t leaf, uint32_t component, spyi_text *out);
+// Writes the store of access number `access` of a wide leaf.
+SPYI_FN void spyi_store_access(spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *indent);
 
 // >>compute.c
 SPYI_FN const spyi_prologue *spyi_compute_prologue(void);
@@ -48079,6 +48109,13 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
 // Returns the function that puts two values of a reduction together; NULL means that they are added.
 SPYI_FN const char *spyi_combine_name(const spyi_bound *b);
 
+// >>tile.c
+SPYI_FN const spyi_prologue *spyi_tiles_prologue(void);
+// For turned leaves: write the current element's value as an expression, and the store of its variable, both in
+// groupshared memory.
+SPYI_FN void spyi_turned_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+SPYI_FN void spyi_turned_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
+
 // >>emit/walk.c ---------------------------------------------------------------------------------------------
 
 // Reads from a variant's key how its kernel walks the memory of a leaf: whether the leaf is loaded as
@@ -48103,21 +48140,30 @@ SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
     uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
     if (key->walk[leaf] & (SPYI_WALK_SUMMED | SPYI_WALK_SKIPPED)) return false;
-    return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+    return key->width > 1 &&
+           (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER || walk == SPYI_WALK_TURNED);
 }
 
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
     return spyi_key_is_vector(s->key, leaf);
 }
 
+SPYI_FN bool spyi_is_turned(const spyi_emit_state *s, uint32_t leaf) {
+    return spyi_walk_of(s, leaf) == SPYI_WALK_TURNED;
+}
+
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
     uint32_t walk = spyi_walk_of(s, i);
     return !s->bound->leaves[i].out &&
-           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && !s->key->tile && walk == SPYI_WALK_STILL));
+}
+
+SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key) {
+    return key->width > 1 && !key->team && (key->rank == 1 || key->crosses);
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && !s->key->team && (s->key->rank == 1 || s->key->crosses);
+    return spyi_key_has_tail(s->key);
 }
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
@@ -48135,6 +48181,12 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
 // index must not be negative: NVIDIA's driver takes it as unsigned.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
+}
+
+SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim) {
+    uint32_t walk = spyi_walk_of(s, leaf);
+    if (walk == SPYI_WALK_TURNED) return dim != s->key->turn;
+    return walk == SPYI_WALK_STRIDED || (walk >= SPYI_WALK_INNER && dim + 1u < s->key->rank);
 }
 
 // Returns the type in which the leaf's memory is declared: one element of its walk.
@@ -48159,15 +48211,35 @@ SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
 
 // Returns the number of vectors that hold the thread's elements of a wide leaf.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
+    return spyi_memory_type(s, i)->columns * s->key->width * s->key->unroll / SPYI_LANES;
 }
 
-// Returns the number of vectors that one access of a wide leaf moves: 1, or 2 or 4 if they go as one uint4.
-SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
+                                size_t scalar) {
+    size_t bytes = key->width * scalar;
+    if (!rules->packs_words || columns != 1 || scalar >= 4) return 0;
+    return bytes < 16 ? (uint32_t)(bytes / 4) : 4;
+}
+
+SPYI_FN uint32_t spyi_words(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
-    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
-    bool packs = s->rules->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
-    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
+    return spyi_key_words(s->key, s->rules, memory->columns,
+                          spyi_type_scalar(s->types, memory->scalar)->device_size);
+}
+
+// Returns the number of vectors that one access of a wide leaf moves. A vector has as many words as its scalars have
+// bytes.
+SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+    uint32_t words = spyi_words(s, i);
+    size_t scalar = spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar)->device_size;
+    return words ? (uint32_t)(words / scalar) : 1;
+}
+
+// Returns whether a wide leaf has a second structured buffer of its scalars. Its vectors are those of a buffer of
+// words, which the last thread, that stores single elements, cannot use.
+SPYI_FN bool spyi_has_scalars(const spyi_emit_state *s, uint32_t i) {
+    return s->key->bindings && s->bound->leaves[i].out && spyi_is_wide(s, i) && spyi_words(s, i) &&
+           spyi_has_tail(s);
 }
 
 // >>emit/block.c --------------------------------------------------------------------------------------------
@@ -48236,7 +48308,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
-        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
+        if (spyi_words(s, i)) spyi_spell_words(spyi_words(s, i), &type);
         else spyi_spell_vector(s, i, &type);
     } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
         spyi_text_add(&type, "uint");
@@ -48249,6 +48321,12 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     } else {
         spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s",
                       leaf->out ? "RW" : "", spyi_text_str(&type), s->names[i]);
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+    }
+    if (spyi_has_scalars(s, i)) {
+        spyi_text_add(&s->buffers, ",\n                uniform RWStructuredBuffer<");
+        spyi_spell_memory(s, spyi_type_scalar(s->types, memory->scalar), &s->buffers);
+        spyi_text_add(&s->buffers, "> t_%s", s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
     }
     spyi_text_free(&type);
@@ -48323,12 +48401,11 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_declare_field(s, i);
             continue;
         }
-        uint32_t walk = spyi_walk_of(s, i);
         if (spyi_has_base(s, i))
             spyi_add_field(s, SPYI_PACK_BASE, 0, i, index_size, index_size, "%s %s__base",
                            key->index64 ? index : "uint", name);
-        for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
-            if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
+        for (uint32_t d = 0; d < key->rank; d++)
+            if (spyi_has_stride(s, i, d))
                 spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
                                name, d);
         for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)
@@ -48530,6 +48607,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     if (leaf->out) return false;
     if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, out);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
+    else if (spyi_is_turned(s, i)) spyi_turned_value(s, i, out);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
     return true;
@@ -48538,7 +48616,8 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
+    if (leaf->out && spyi_is_turned(s, i)) spyi_turned_value(s, i, &value); // an inout leaf
+    else if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value);
     else if (leaf->out && !spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, &value);
     else if (!spyi_leaf_expression(s, i, &value)) {
         spyi_move_value(s, i, s->lvalues[i], false, indent);
@@ -48555,7 +48634,8 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
         spyi_text_add(&s->body, "%s", indent);
         spyi_block_value(s, i, s->lvalues[i], &s->body);
         spyi_text_add(&s->body, ";\n");
-    } else if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    } else if (spyi_is_turned(s, i)) spyi_turned_store(s, i, indent);
+    else if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
     else spyi_move_value(s, i, s->lvalues[i], true, indent);
 }
 
@@ -48593,7 +48673,8 @@ SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *ou
 // The vectors of wide variants: what a thread of the compute prologue does once for several neighbouring
 // elements. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its scalars from them and
 // puts them back, and the vectors are stored at the end. If the last thread has fewer elements, it stores
-// them one by one.
+// them one by one. Vectors of small scalars are moved as 32-bit words, up to four at a time: NVIDIA's Vulkan driver moves
+// the scalars of a half4 one by one (docs/measurements.md, "Small scalars on Vulkan").
 
 // Writes a wide leaf's vector type.
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -48608,11 +48689,27 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
+// Writes the vector with the element of number spy_i of a wide leaf of scalars, which is a structured buffer of words.
+static void spyi_vector_of_words(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i), each = spyi_words(s, i) / packed, elements = packed * SPYI_LANES;
+    const char *x = s->names[i];
+    spyi_text_add(out, "bit_cast<");
+    spyi_spell_vector(s, i, out);
+    if (packed == 1) spyi_text_add(out, ">(b_%s[spy_i / %u])", x, elements);
+    else if (each == 1)
+        spyi_text_add(out, ">(b_%s[spy_i / %u][spy_i / %u %% %u])", x, elements, SPYI_LANES, packed);
+    else
+        spyi_text_add(out, ">(spy_i %% %u < %u ? b_%s[spy_i / %u].xy : b_%s[spy_i / %u].zw)", elements,
+                      SPYI_LANES, x, elements, x, elements);
+}
+
 // Writes the element of number spy_i of a wide leaf of scalars.
 static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (s->key->bindings) {
-        spyi_text_add(out, "spyi_component(b_%s[spy_i / %u], spy_i %% %u)", s->names[i], SPYI_LANES,
-                      SPYI_LANES);
+        spyi_text_add(out, "spyi_component(");
+        if (spyi_words(s, i)) spyi_vector_of_words(s, i, out);
+        else spyi_text_add(out, "b_%s[spy_i / %u]", s->names[i], SPYI_LANES);
+        spyi_text_add(out, ", spy_i %% %u)", SPYI_LANES);
         return;
     }
     spyi_text_add(out, "((");
@@ -48621,7 +48718,7 @@ static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *o
 }
 
 // Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
-static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
+SPYI_FN void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
     if (s->tail) {
         spyi_scalar_value(s, i, out);
@@ -48666,18 +48763,28 @@ SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent)
     }
 }
 
-// Loads 16 bytes as one uint4, and divides them into their vectors.
-static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
-    uint32_t packed = spyi_packed(s, i);
+SPYI_FN void spyi_spell_words(uint32_t words, spyi_text *out) {
+    spyi_text_add(out, words > 1 ? "uint%u" : "uint", words);
+}
+
+// Loads words, and divides them into their vectors.
+static void spyi_load_words(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i), words = spyi_words(s, i), each = words / packed;
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access,
-                  spyi_text_str(&place));
+    spyi_text_add(&s->body, "    ");
+    spyi_spell_words(words, &s->body);
+    spyi_text_add(&s->body, " q_%s%s__%u = %s;
+", s->names[i], s->unit, access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u.%.*s);\n", type, spyi_text_str(&name),
-                      type, s->names[i], s->unit, access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body,
+                      "    %s %s = bit_cast<%s>(q_%s%s__%u%s%.*s);
+                      ", type, spyi_text_str(&name),
+                      type,
+                      s->names[i], s->unit, access, packed > 1 ? "." : "", packed > 1 ? (int)each : 0,
+                      &"xyzw"[k * each]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);
@@ -48686,12 +48793,13 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
 SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
+    bool words = spyi_words(s, i) != 0;
     spyi_text type = { NULL, 0, 0 };
     spyi_spell_vector(s, i, &type);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        if (leaf->in && packed > 1) {
-            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+        if (leaf->in && words) {
+            if (v % packed == 0) spyi_load_words(s, i, v / packed, spyi_text_str(&type));
             continue;
         }
         spyi_vector_name(s, i, v, &name);
@@ -48710,7 +48818,7 @@ SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
 // change.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
     uint32_t n = spyi_memory_type(s, i)->columns;
-    bool packed = spyi_packed(s, i) > 1;
+    bool words = spyi_words(s, i) != 0;
     for (uint32_t k = 0; k + 1 < s->key->width; k++) {
         for (uint32_t c = 0; c < n; c++) {
             spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
@@ -48719,7 +48827,9 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
             spyi_text_add(&s->body, "        ");
             if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
             spyi_component(s, i, c, &value);
-            if (packed) {
+            if (spyi_has_scalars(s, i)) {
+                spyi_text_add(&place, "t_%s[spy_i + %u]", s->names[i], k);
+            } else if (words) {
                 spyi_text_add(&place, "((");
                 spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
                 spyi_text_add(&place, "*)spyi_block.%s)[spy_i + %u]", s->names[i], k);
@@ -48737,18 +48847,32 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
 
 // Writes the value that one access of a wide leaf stores.
 static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
-    uint32_t packed = spyi_packed(s, i);
-    if (packed == 1) {
+    uint32_t packed = spyi_packed(s, i), words = spyi_words(s, i);
+    if (!words) {
         spyi_vector_name(s, i, access, out);
         return;
     }
-    spyi_text_add(out, "uint4(");
+    if (packed > 1) {
+        spyi_spell_words(words, out);
+        spyi_text_add(out, "(");
+    }
     for (uint32_t k = 0; k < packed; k++) {
-        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_text_add(out, k ? ", bit_cast<" : "bit_cast<");
+        spyi_spell_words(words / packed, out);
+        spyi_text_add(out, ">(");
         spyi_vector_name(s, i, access * packed + k, out);
         spyi_text_add(out, ")");
     }
-    spyi_text_add(out, ")");
+    if (packed > 1) spyi_text_add(out, ")");
+}
+
+SPYI_FN void spyi_store_access(spyi_emit_state *s, uint32_t i, uint32_t access, const char *indent) {
+    spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", true, &place);
+    spyi_stored(s, i, access, &value);
+    spyi_text_add(&s->body, "%s%s = %s;\n", indent, spyi_text_str(&place), spyi_text_str(&value));
+    spyi_text_free(&place);
+    spyi_text_free(&value);
 }
 
 SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
@@ -48765,15 +48889,7 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
                 continue;
             }
             uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
-            for (uint32_t v = 0; v < n; v++) {
-                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
-                spyi_place(s, i, v, "", true, &place);
-                spyi_stored(s, i, v, &value);
-                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", spyi_text_str(&place),
-                              spyi_text_str(&value));
-                spyi_text_free(&place);
-                spyi_text_free(&value);
-            }
+            for (uint32_t v = 0; v < n; v++) spyi_store_access(s, i, v, tail ? "        " : "    ");
         }
     }
     if (tail) spyi_text_add(&s->body, "    }\n");
@@ -49143,7 +49259,7 @@ SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out) {
     if (s->bound->dispatch)
         spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
                            "uint spy_in_group : SV_GroupIndex");
-    else if (threads[1] * threads[2] > 1 || s->key->team)
+    else if (threads[1] * threads[2] > 1 || s->key->team || s->key->tile)
         spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
 }
 
@@ -49931,6 +50047,342 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void) {
     return &wrapper;
 }
 
+// >>emit/tile.c ---------------------------------------------------------------------------------------------
+
+// The prologue of tiled variants, for calls in which some arguments lie across the others: neighbouring threads would
+// load neighbouring elements of one argument, and of another (a transposed one) elements that are far apart.
+//
+// A group computes one tile of the call: `tile` elements along the last dimension, in which the threads' elements are
+// neighbours, and as many along the dimension key.turn, in which the elements of the *turned* leaves are neighbours. It
+// loads the tile of each turned leaf along that leaf's own neighbours into groupshared memory. After a barrier each
+// thread takes its elements from there. Turned outputs go the same way back: the threads leave their elements in
+// groupshared memory, and after a barrier the tile is stored along its own neighbours. Other leaves are loaded and
+// stored as in other variants.
+//
+// Each thread has `unroll` rows of `width` neighbouring elements, for its own leaves (row, column) as for turned ones
+// (column, row). Threads behind the edges of the call load elements of the edge in place of their own and compute
+// nothing: barriers need all threads of a group.
+//
+// Rows of groupshared memory are one word longer than the tile, so that neither rows nor columns meet in one bank.
+
+// The threads along a row of the tile, and the rows between two elements of a thread.
+static uint32_t spyi_tile_columns(const spyi_emit_state *s) {
+    return s->key->tile / s->key->width;
+}
+
+static uint32_t spyi_tile_step(const spyi_emit_state *s) {
+    return s->out->group_size / spyi_tile_columns(s);
+}
+
+// Returns the dimension of the tile that the threads' neighbours lie along.
+static uint32_t spyi_tile_last(const spyi_emit_state *s) {
+    return s->key->rank - 1u;
+}
+
+// Returns the type of a turned leaf's elements in groupshared memory.
+static const spyi_type *spyi_tile_type(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    return memory->columns == 1 && s->key->width > 1 ? spyi_type_scalar(s->types, memory->scalar) : memory;
+}
+
+static uint32_t spyi_tile_pitch(const spyi_emit_state *s, uint32_t i) {
+    size_t size = spyi_type_device_stride(spyi_tile_type(s, i));
+    return s->key->tile + (size < 4 ? (uint32_t)(4 / size) : 1);
+}
+
+// Writes where an element of a turned leaf lies in groupshared memory. `across`: counted along the leaf's own
+// neighbours, of which it is number `element` of row `row`; else along the call's.
+static void spyi_tile_place(const spyi_emit_state *s, uint32_t i, bool across, uint32_t row, uint32_t element,
+                            spyi_text *out) {
+    uint32_t pitch = spyi_tile_pitch(s, i), below = row * spyi_tile_step(s);
+    spyi_text_add(out, "spyi_tile_%s[", s->names[i]);
+    if (across) spyi_text_add(out, "(spy_column + %u) * %u + spy_row + %u]", element, pitch, below);
+    else spyi_text_add(out, "(spy_row + %u) * %u + spy_column + %u]", below, pitch, element);
+}
+
+SPYI_FN void spyi_turned_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_text place = { NULL, 0, 0 };
+    spyi_tile_place(s, i, false, s->element / s->key->width, s->element % s->key->width, &place);
+    spyi_spell_load(spyi_tile_type(s, i), s->bound->leaves[i].type, spyi_text_str(&place), out);
+    spyi_text_free(&place);
+}
+
+SPYI_FN void spyi_turned_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    spyi_text line = { NULL, 0, 0 };
+    spyi_tile_place(s, i, false, s->element / s->key->width, s->element % s->key->width, &line);
+    spyi_text_add(&line, " = ");
+    spyi_spell_store(s, spyi_leaf_dtype(&s->bound->leaves[i]), spyi_tile_type(s, i), s->lvalues[i], &line);
+    spyi_text_add(&s->body, "%s%s;\n", indent, spyi_text_str(&line));
+    spyi_text_free(&line);
+}
+
+// >>coordinates
+
+static void spyi_tiles_number(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t row = s->element / s->key->width, column = s->element % s->key->width;
+    for (uint32_t d = 0; d < s->key->rank; d++) {
+        spyi_text_add(out, d ? " + " : "");
+        if (d == s->key->turn) spyi_text_add(out, "spy_c%u_%u * spyi_block._element%u", d, row, d);
+        else if (d != spyi_tile_last(s)) spyi_text_add(out, "spy_c%u * spyi_block._element%u", d, d);
+        else spyi_text_add(out, column ? "spy_c%u + %u" : "spy_c%u", d, column);
+    }
+}
+
+// Writes the number of the group, the coordinates of its tile, and the thread's place in it.
+static void spyi_emit_tile(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    uint32_t columns = spyi_tile_columns(s), last = spyi_tile_last(s);
+    if (key->folded)
+        spyi_text_add(body, "    uint spy_rest = spy_group.y * (spyi_block._row / %u) + spy_group.x;\n",
+                      s->out->group_size);
+    else spyi_text_add(body, "    uint spy_rest = spy_group.x;\n");
+    spyi_text_add(body, "    uint spy_high;\n");
+    for (uint32_t d = last; d >= 1; d--)
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi_block._magic%u) >> 32) + spy_rest) >> "
+            "spyi_block._shift%u;\n"
+            "    int spy_%c%u = int(spy_rest - spy_high * spyi_block._size%u);\n    spy_rest = spy_high;\n",
+            d, d, d == last || d == key->turn ? 't' : 'c', d, d);
+    if (key->folded) spyi_text_add(body, "    if (spy_rest >= spyi_block._size0) return;\n");
+    spyi_text_add(body, "    int spy_%c0 = int(spy_rest);\n", key->turn == 0 ? 't' : 'c');
+    spyi_text_add(body,
+                  "    int spy_column = int(spy_in_group %% %u) * %u, spy_row = int(spy_in_group / %u);\n",
+                  columns, key->width, columns);
+}
+
+// Writes the coordinates of the thread's elements: of those that it computes, and of those that it loads from and stores to
+// turned leaves. A thread that has none gets those of the edge.
+static void spyi_emit_tile_places(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    uint32_t last = spyi_tile_last(s), turn = key->turn, step = spyi_tile_step(s);
+    const uint32_t dims[2] = { last, turn }; // first the call's neighbours, then those of turned leaves
+    for (int k = 0; k < 2; k++) {
+        uint32_t along = dims[k], across = dims[1 - k];
+        char c = k ? 'u' : 'c';
+        spyi_text_add(body,
+                      "    int spy_%c%u = min(spy_t%u * %u + spy_column, int(spyi_block._edge%u) - %u);\n", c,
+                      along, along, key->tile, along, key->width);
+        for (uint32_t row = 0; row < key->unroll; row++)
+            spyi_text_add(
+                body,
+                "    int spy_%c%u_%u = min(spy_t%u * %u + spy_row + %u, int(spyi_block._edge%u) - 1);\n", c,
+                across, row, across, key->tile, row * step, across);
+    }
+}
+
+// Writes whether the thread has elements in a row, of the call or, with `turned`, of turned outputs.
+static void spyi_tile_guard(spyi_emit_state *s, bool turned, uint32_t row) {
+    uint32_t along = turned ? s->key->turn : spyi_tile_last(s),
+             across = turned ? spyi_tile_last(s) : s->key->turn, tile = s->key->tile;
+    spyi_text_add(
+        &s->body,
+        "    if (spy_t%u * %u + spy_column < int(spyi_block._edge%u) && spy_t%u * %u + spy_row + %u < "
+        "int(spyi_block._edge%u)) {\n",
+        along, tile, along, across, tile, row * spyi_tile_step(s), across);
+}
+
+// Writes the index of each row of a leaf's elements. That of vectors counts vectors.
+static void spyi_emit_tile_offsets(spyi_emit_state *s, uint32_t i, uint32_t row) {
+    const spyi_variant_key *key = s->key;
+    bool turned = spyi_is_turned(s, i), still = spyi_walk_of(s, i) == SPYI_WALK_STILL;
+    uint32_t last = spyi_tile_last(s), along = turned ? key->turn : last, across = turned ? last : key->turn;
+    char c = turned ? 'u' : 'c';
+    const char *plus = "";
+    spyi_text_add(&s->body, "    int %s_at_%u = ", s->names[i], row);
+    for (uint32_t d = 0; d < key->rank; d++) {
+        if (d == along && still) continue;
+        spyi_text_add(&s->body, "%s", plus);
+        plus = " + ";
+        if (d == along && !spyi_has_stride(s, i, d) && key->width > 1) { // which is 4 or 8
+            spyi_text_add(&s->body, "(spy_%c%u >> %u)", c, d, key->width == 4 ? 2 : 3);
+            continue;
+        }
+        if (d == across) spyi_text_add(&s->body, "spy_%c%u_%u", c, d, row);
+        else spyi_text_add(&s->body, "spy_%c%u", d == along ? c : 'c', d);
+        if (spyi_has_stride(s, i, d)) spyi_text_add(&s->body, " * spyi_block.%s__stride%u", s->names[i], d);
+    }
+    spyi_text_add(&s->body, ";\n");
+}
+
+static void spyi_tiles_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
+                             spyi_text *out) {
+    (void)store; // no other thread's element is at the edge's index while its store is guarded
+    uint32_t walk = spyi_walk_of(s, i), width = s->key->width, column = s->element % width;
+    if (walk == SPYI_WALK_UNIFORM) return;
+    if (spyi_is_wide(s, i)) {
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / s->key->unroll; // accesses of a row
+        spyi_text_add(out, "%s_at_%u", s->names[i], access / n);
+        if (n > 1) spyi_text_add(out, " * %u + %u", n, access % n);
+        return;
+    }
+    spyi_text_add(out, "%s_at_%u", s->names[i], s->element / width);
+    if (walk == SPYI_WALK_STRIDED && column)
+        spyi_text_add(out, " + %u * spyi_block.%s__stride%u", column, s->names[i], spyi_tile_last(s));
+}
+
+// >>a thread's elements
+
+// Sets the current element, counted from the first of the row.
+static void spyi_tile_element(spyi_emit_state *s, uint32_t row, uint32_t element) {
+    s->element = row * s->key->width + element;
+    snprintf(s->suffix, sizeof s->suffix, "_%u", s->element & 255u); // gcc sees that it fits
+}
+
+// Writes the loads of a turned leaf into variables: those of all leaves are under way together.
+static void spyi_load_turned(spyi_emit_state *s, uint32_t i) {
+    if (spyi_is_wide(s, i)) {
+        spyi_load_vectors(s, i);
+        return;
+    }
+    for (uint32_t row = 0; row < s->key->unroll && s->bound->leaves[i].in; row++) {
+        spyi_text place = { NULL, 0, 0 };
+        spyi_tile_element(s, row, 0);
+        spyi_place(s, i, 0, "", false, &place);
+        spyi_text_add(&s->body, "    ");
+        spyi_spell_memory(s, spyi_tile_type(s, i), &s->body);
+        spyi_text_add(&s->body, " w_%s__%u = %s;\n", s->names[i], row, spyi_text_str(&place));
+        spyi_text_free(&place);
+    }
+}
+
+// Writes the move of a row of a turned leaf between the thread's variables and groupshared memory.
+static void spyi_move_turned(spyi_emit_state *s, uint32_t i, uint32_t row, bool store, const char *indent) {
+    for (uint32_t e = 0; e < s->key->width; e++) {
+        spyi_text variable = { NULL, 0, 0 }, place = { NULL, 0, 0 };
+        spyi_tile_element(s, row, e);
+        if (spyi_is_wide(s, i)) spyi_component(s, i, 0, &variable);
+        else if (!store) spyi_text_add(&variable, "w_%s__%u", s->names[i], row);
+        else spyi_place(s, i, 0, "", true, &variable); // an element goes to memory at once
+        spyi_tile_place(s, i, true, row, e, &place);
+        spyi_text_add(&s->body, "%s%s = %s;\n", indent,
+                      store ? spyi_text_str(&variable) : spyi_text_str(&place),
+                      store ? spyi_text_str(&place) : spyi_text_str(&variable));
+        spyi_text_free(&variable);
+        spyi_text_free(&place);
+    }
+}
+
+// Writes the stores of turned outputs from groupshared memory.
+static void spyi_store_turned(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    bool any = false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) any = any || (b->leaves[i].out && spyi_is_turned(s, i));
+    if (!any) return;
+    spyi_text_add(&s->body, "    GroupMemoryBarrierWithGroupSync();\n");
+    for (uint32_t row = 0; row < s->key->unroll; row++) {
+        spyi_tile_guard(s, true, row);
+        for (uint32_t i = 0; i < b->leaf_count; i++) {
+            if (!b->leaves[i].out || !spyi_is_turned(s, i)) continue;
+            spyi_move_turned(s, i, row, true, "        ");
+            if (!spyi_is_wide(s, i)) continue;
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / s->key->unroll;
+            for (uint32_t a = 0; a < n; a++) spyi_store_access(s, i, row * n + a, "        ");
+        }
+        spyi_text_add(&s->body, "    }\n");
+    }
+}
+
+static bool spyi_is_plain_vector(const spyi_emit_state *s, uint32_t i) {
+    return spyi_is_wide(s, i) && !spyi_is_turned(s, i);
+}
+
+// Writes the loads of all leaves that are loaded before any element's call, and the way of turned ones into groupshared
+// memory.
+static void spyi_tile_loads(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    bool any = false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (spyi_is_turned(s, i)) {
+            spyi_text_add(&s->holders, "groupshared ");
+            spyi_spell_memory(s, spyi_tile_type(s, i), &s->holders);
+            spyi_text_add(&s->holders, " spyi_tile_%s[%u];\n", s->names[i],
+                          spyi_tile_pitch(s, i) * s->key->tile);
+        }
+        for (uint32_t row = 0; row < s->key->unroll && spyi_walk_of(s, i) != SPYI_WALK_UNIFORM; row++)
+            spyi_emit_tile_offsets(s, i, row);
+        any = any || (spyi_is_turned(s, i) && b->leaves[i].in);
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || spyi_is_skipped(s, i)) continue;
+        if (spyi_is_turned(s, i)) spyi_load_turned(s, i);
+        else if (spyi_is_wide(s, i)) spyi_load_vectors(s, i);
+        else if (spyi_is_hoisted(s, i)) spyi_load_hoisted(s, i);
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        for (uint32_t row = 0; row < s->key->unroll && b->leaves[i].in && spyi_is_turned(s, i); row++)
+            spyi_move_turned(s, i, row, false, "    ");
+    if (any) spyi_text_add(&s->body, "    GroupMemoryBarrierWithGroupSync();\n");
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+#define SPYI_MOST_TILE_ELEMENTS 64
+
+static void spyi_tiles_body(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text arguments[SPYI_MOST_TILE_ELEMENTS];
+    uint32_t rows = s->key->unroll, width = s->key->width;
+    memset(arguments, 0, sizeof arguments);
+    SPYI_ASSERT(rows * width <= SPYI_MOST_TILE_ELEMENTS);
+    spyi_emit_tile(s);
+    spyi_emit_tile_places(s);
+    spyi_tile_loads(s);
+    for (uint32_t k = 0; k < rows * width; k++) {
+        spyi_tile_element(s, k / width, k % width);
+        s->wrapper->arguments(s, &arguments[k]);
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        spyi_tile_guard(s, false, row);
+        for (uint32_t e = 0; e < width; e++) {
+            spyi_tile_element(s, row, e);
+            spyi_emit_call(s, spyi_text_str(&arguments[s->element]), "        ");
+            spyi_text_free(&arguments[s->element]);
+        }
+        for (uint32_t i = 0; i < b->leaf_count; i++) {
+            if (!b->leaves[i].out || !spyi_leaf_in_memory(&b->leaves[i]) || !spyi_is_plain_vector(s, i))
+                continue;
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / rows;
+            for (uint32_t a = 0; a < n; a++) spyi_store_access(s, i, row * n + a, "        ");
+        }
+        spyi_text_add(&s->body, "    }\n");
+    }
+    spyi_store_turned(s);
+    s->element = 0;
+    s->suffix[0] = 0;
+}
+
+// >>the prologue
+
+static const char *spyi_tiles_name(const spyi_emit_state *s) {
+    (void)s;
+    return "tiled";
+}
+
+static void spyi_tiles_fields(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    const uint32_t edges[2] = { key->turn, spyi_tile_last(s) };
+    if (key->folded) {
+        spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+        spyi_add_field(s, SPYI_PACK_SIZE, 0, 0, 4, 4, "uint _size0");
+    }
+    if (s->bound->uses_library || s->bound->call_info) spyi_declare_shape(s);
+    spyi_declare_sizes(s);
+    for (int k = 0; k < 2; k++)
+        spyi_add_field(s, SPYI_PACK_EDGE, edges[k], 0, 4, 4, "uint _edge%u", edges[k]);
+    for (uint32_t d = 0; d + 1u < key->rank && key->reordered; d++)
+        spyi_add_field(s, SPYI_PACK_ELEMENT, d, 0, 4, 4, "int _element%u", d);
+}
+
+SPYI_FN const spyi_prologue *spyi_tiles_prologue(void) {
+    static const spyi_prologue prologue = { spyi_tiles_name, spyi_compute_head, spyi_tiles_fields,
+                                            spyi_tiles_body, spyi_tiles_number, spyi_tiles_index };
+    return &prologue;
+}
+
 // >>emit/team.c ---------------------------------------------------------------------------------------------
 
 // The prologue of kernels that sum the gradients that elements share. Its threads go over elements in a loop.
@@ -50376,7 +50828,9 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.profile = profile;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.prologue = key->team ? spyi_sums_prologue() : spyi_compute_prologue();
+    s.prologue = key->team   ? spyi_sums_prologue()
+                 : key->tile ? spyi_tiles_prologue()
+                             : spyi_compute_prologue();
     s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
     s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
@@ -53323,6 +53777,9 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error);
 
+// Returns the size of a collapsed dimension in elements, or in tiles where the launch has tiles along it.
+SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim);
+
 // width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 
@@ -54284,8 +54741,9 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 
 // >>call/width.c --------------------------------------------------------------------------------------------
 
-// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, several elements one
-// group apart, or one element. The table at the end of the file has a row for each of these ways.
+// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, a part of a tile, where
+// some leaves lie across the others, several elements one group apart, or one element. The table at the end of the file
+// has a row for each of these ways.
 
 #define SPYI_WIDE_BYTES                                                                                      \
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
@@ -54308,7 +54766,7 @@ typedef struct spyi_way spyi_way;
 
 // What a way makes of a launch: the code that is emitted for it follows from these members of the variant's key.
 typedef struct spyi_way_taken {
-    uint32_t width, unroll;
+    uint32_t width, unroll, tile, turn;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // of each leaf
 } spyi_way_taken;
 
@@ -54324,17 +54782,18 @@ struct spyi_way {
     uint32_t cost;
 };
 
-// Returns whether each `width` neighbouring elements of the leaf are aligned vectors, for every thread.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
-                             uint32_t components, uint32_t width) {
+// Returns whether each `width` elements of the leaf that are neighbours along dimension `along` are aligned vectors, for
+// every thread.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t along,
+                             bool linear, uint32_t components, uint32_t width) {
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
              group = (uint64_t)leaf->memory_size * width;
     if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
-    if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
+    if (leaf->begin != leaf->offset || leaf->strides[along] != 1 || (base + leaf->offset) % vector)
         return false;
-    for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (!linear && leaf->strides[d] % width) return false;
+    for (uint32_t d = 0; d < launch->rank; d++)
+        if (!linear && d != along && leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of
     // the pool are multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -54363,8 +54822,8 @@ static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, con
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return false;
         bool linear = walk[i] == SPYI_WALK_LINEAR;
-        bool vector =
-            (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
+        bool vector = (linear || !crosses) &&
+                      spyi_vector_fits(launch, at, launch->rank - 1, linear, leaf->type->columns, width);
         // With elements of several scalars, a GPU's threads skip over each other's vectors
         // (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return false;
@@ -54421,39 +54880,167 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
     return true;
 }
 
+// >>tiles
+
+// Elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line on NVIDIA. Twice as
+// many where threads take eight small scalars.
+#define SPYI_TILE_SIDE 32u
+#define SPYI_TILE_THREADS 256u // of a group
+#define SPYI_TILE_BYTES                                                                                      \
+    16384u // most groupshared memory of a group: each device has it, and eight groups find room
+#define SPYI_TILE_LEAST                                                                                      \
+    16 // least size of each of the two dimensions; smaller ones leave most of a tile empty
+#define SPYI_TILE_APART                                                                                      \
+    32 // bytes between elements from which each is an access of its own: a sector on NVIDIA
+
+// Returns whether the leaf's elements are neighbours along dimension `dim`, and lie apart along the last one.
+static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                             uint32_t i, uint32_t dim) {
+    const spyi_launch_leaf *at = &launch->leaves[i];
+    const spyi_type *packed = b->leaves[i].packed;
+    int64_t step = at->strides[launch->rank - 1];
+    if (!spyi_is_walked(b, launch, i) || (launch->key.walk[i] & SPYI_WALK_GATHER) || at->memory_size > 16)
+        return false;
+    // Vectors of three or four 64-bit scalars are moved scalar by scalar through pointers on some targets.
+    if (packed->kind != SPYI_TYPE_SCALAR && spyi_rules_of(limits->profile.target)->splits_vectors &&
+        at->memory_size > 8 && spyi_scalar_size(packed->scalar) == 8)
+        return false;
+    return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
+}
+
+// Finds the dimension along which most bytes of an element lie that are apart along the last dimension. Returns the last
+// one if there is none.
+static uint32_t spyi_turned_dimension(const spyi_bound *b, const spyi_launch *launch,
+                                      const spyi_limits *limits) {
+    uint32_t last = launch->rank - 1, found = last, most = 0;
+    for (uint32_t d = 0; d < last; d++) {
+        uint32_t bytes = 0;
+        if (launch->dims[d] < SPYI_TILE_LEAST) continue;
+        for (uint32_t i = 0; i < b->leaf_count; i++)
+            if (spyi_leaf_in_memory(&b->leaves[i]) && spyi_lies_across(b, launch, limits, i, d))
+                bytes += launch->leaves[i].memory_size;
+        if (bytes > most) found = d;
+        if (bytes > most) most = bytes;
+    }
+    return found;
+}
+
+// Returns whether another leaf lies in the same memory, as an input and an output of a call in place do.
+static bool spyi_has_twin(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
+    const spyi_launch_leaf *at = &launch->leaves[i];
+    for (uint32_t j = 0; j < b->leaf_count; j++)
+        if (j != i && spyi_is_walked(b, launch, j) && at->storage && launch->leaves[j].storage == at->storage)
+            return true;
+    return false;
+}
+
+// Returns whether some leaves lie across the others. With vectors, all leaves but those with one element for a row of the
+// tile or for all must be vectors along their own neighbours.
+static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                              const spyi_way *way, spyi_way_taken *taken) {
+    if (launch->rank < 2 || launch->dims[launch->rank - 1] < SPYI_TILE_LEAST ||
+        (uint64_t)launch->count < limits->profile.tiles_from ||
+        spyi_group_size(b, &limits->profile, launch->rank) != SPYI_TILE_THREADS)
+        return false;
+    const uint32_t last = launch->rank - 1, turn = spyi_turned_dimension(b, launch, limits);
+    const uint32_t width = way->width ? way->width(b, launch, limits) : 1;
+    const uint32_t tile = width > SPYI_LANES ? 2 * SPYI_TILE_SIDE : SPYI_TILE_SIDE;
+    uint32_t shared = 0;
+    if (turn == last || (width > 1 && (launch->dims[last] % width || launch->dims[turn] % width)))
+        return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t flags = taken->walk[i] & (uint8_t)~SPYI_WALK_MASK;
+        if (!spyi_is_walked(b, launch, i)) continue;
+        if ((at->end - at->begin) / at->memory_size >= (uint64_t)1 << 31)
+            return false; // needs 64-bit offsets
+        if (taken->walk[i] == SPYI_WALK_UNIFORM && !leaf->out) continue;
+        if (width > 1 && (leaf->type->kind != SPYI_TYPE_SCALAR || (flags & SPYI_WALK_GATHER))) return false;
+        uint32_t bytes = (tile + (at->memory_size < 4 ? 4 / at->memory_size : 1)) * tile * at->memory_size;
+        bool turned = spyi_lies_across(b, launch, limits, i, turn);
+        if (turned && shared + bytes > SPYI_TILE_BYTES) {
+            if (spyi_has_twin(b, launch, i)) return false; // both must be walked in the same way (overlap.c)
+            turned = false;
+        }
+        bool inner = !turned && at->strides[last] == 1;
+        if (width > 1 &&
+            ((turned || inner) ? !spyi_vector_fits(launch, at, turned ? turn : last, false, 1, width)
+                               : leaf->out))
+            return false;
+        if (turned) shared += bytes;
+        taken->walk[i] = (uint8_t)(flags | (turned                   ? SPYI_WALK_TURNED
+                                            : inner                  ? SPYI_WALK_INNER
+                                            : at->strides[last] == 0 ? SPYI_WALK_STILL
+                                                                     : SPYI_WALK_STRIDED));
+    }
+    if (shared == 0) return false; // none has room
+    taken->width = width;
+    taken->tile = tile;
+    taken->turn = turn;
+    taken->unroll = tile * tile / width / SPYI_TILE_THREADS;
+    return true;
+}
+
+// Returns the elements of a thread's row in a tile of vectors: eight small scalars, which are 8 or 16 bytes, or four.
+static uint32_t spyi_tile_lanes(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    return spyi_widest(b, launch, limits) > SPYI_LANES ? 2 * SPYI_LANES : SPYI_LANES;
+}
+
+// A launch that allows tiles has a leaf of which each element is an access of its own in the other ways.
+//
 // Several elements a group apart have as many accesses as one element a thread, of which four are under way.
 static const spyi_way spyi_ways[] = {
     // condition, elements, across rows, cost
-    { spyi_wide_allows, spyi_widest, false, 1 }, // vectors that fill 16 bytes with small scalars
-    { spyi_wide_allows, spyi_lanes, false, 4 },  // vectors
-    { spyi_wide_allows, spyi_lanes, true, 5 },   // vectors that may lie in two rows
-    { spyi_several_allows, NULL, false, 15 },    // several elements, a group apart
-    { NULL, NULL, false, 16 },                   // one element
+    { spyi_tiled_allows, spyi_tile_lanes, false, 1 }, // a part of a tile, by vectors
+    { spyi_tiled_allows, NULL, false, 1 },            // a part of a tile, element by element
+    { spyi_wide_allows, spyi_widest, false, 1 },      // vectors that fill 16 bytes with small scalars
+    { spyi_wide_allows, spyi_lanes, false, 4 },       // vectors
+    { spyi_wide_allows, spyi_lanes, true, 5 },        // vectors that may lie in two rows
+    { spyi_several_allows, NULL, false, 15 },         // several elements, a group apart
+    { NULL, NULL, false, 16 },                        // one element
 };
+
+// Lets the kernel number its elements by the strides of their coordinates, where it asks for numbers.
+static void spyi_number_elements(const spyi_bound *b, spyi_launch *launch) {
+    int64_t stride = 1;
+    launch->key.reordered = b->uses_library || b->call_info;
+    for (uint32_t d = launch->rank; d-- > 0;) {
+        launch->element_strides[d] = stride;
+        stride *= launch->dims[d];
+    }
+}
 
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const uint32_t count = sizeof spyi_ways / sizeof *spyi_ways;
     const spyi_way *best = &spyi_ways[count - 1]; // one element
     spyi_way_taken taken, best_taken;
     best_taken.width = best_taken.unroll = 1;
+    best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
         if (way->cost >= best->cost) continue;
         taken.width = taken.unroll = 1;
+        taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
         if (!way->allows(b, launch, limits, way, &taken)) continue;
         best = way;
         best_taken = taken;
     }
     launch->key.unroll = (uint8_t)best_taken.unroll;
-    if (best_taken.width == 1) return;
+    if (best_taken.width == 1 && !best_taken.tile) return;
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
+    launch->key.tile = (uint8_t)best_taken.tile;
+    launch->key.turn = (uint8_t)best_taken.turn;
+    if (best_taken.tile) spyi_number_elements(b, launch);
     // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= best_taken.width;
+        bool turned = (launch->key.walk[i] & SPYI_WALK_MASK) == SPYI_WALK_TURNED;
+        for (uint32_t d = 0; d < launch->rank; d++)
+            if (d != (turned ? best_taken.turn : launch->rank - 1)) at->strides[d] /= best_taken.width;
         at->reach = at->offset +
                     spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
     }
@@ -54575,6 +55162,16 @@ static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     return count ? count : 1;
 }
 
+// Returns whether the leaf would have two bindings: one of words, and one of the single elements
+// that the last thread stores.
+static bool spyi_has_two_bindings(const spyi_bound *b, const spyi_limits *limits, const spyi_launch *launch,
+                                  uint32_t i) {
+    const uint32_t columns = b->leaves[i].type->columns;
+    return b->leaves[i].out && spyi_key_is_vector(&launch->key, i) && spyi_key_has_tail(&launch->key) &&
+           spyi_key_words(&launch->key, spyi_rules_of(limits->profile.target), columns,
+                          launch->leaves[i].memory_size / columns);
+}
+
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch) {
     uint64_t largest = 0;
@@ -54588,6 +55185,7 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
         if (bytes > largest) largest = bytes;
         if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
         memory_leaves++;
+        if (spyi_has_two_bindings(b, limits, launch, i)) memory_leaves++;
     }
     if (launch->key.index64 || memory_leaves > limits->profile.max_bindings) return;
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
@@ -54667,6 +55265,13 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
     return SPY_OK;
 }
 
+SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim) {
+    const spyi_variant_key *key = &launch->key;
+    uint32_t size = (uint32_t)launch->dims[dim];
+    if (!key->tile || (dim != key->turn && dim + 1u != key->rank)) return size;
+    return (size + key->tile - 1) / key->tile;
+}
+
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
@@ -54688,6 +55293,8 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.tile; d++) // a group has a tile
+        groups = (d ? groups : 1) * spyi_launch_steps(launch, d);
     launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
@@ -55243,15 +55850,19 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SIZE:
-            u = (uint32_t)launch->dims[pack->dim];
+            u = spyi_launch_steps(launch, pack->dim);
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_MAGIC:
-            spyi_divider((uint32_t)launch->dims[pack->dim], &u, &other);
+            spyi_divider(spyi_launch_steps(launch, pack->dim), &u, &other);
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SHIFT:
-            spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
+            spyi_divider(spyi_launch_steps(launch, pack->dim), &other, &u);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_EDGE:
+            u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ELEMENT:

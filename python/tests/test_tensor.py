@@ -776,3 +776,45 @@ def test_compared_by_identity(device):
         t == 0  # noqa: B015
     with pytest.raises(TypeError):
         t < 0  # noqa: B015
+
+
+# >>memory of large arrays
+
+def test_large_arrays_take_memory_of_earlier_ones(device):
+    """Memory goes from an array that has gone to the next one, and never from one that is still there, or a view of it."""
+    count = 5 << 20  # 20 MiB
+    data = numbers(count)
+    tensor = spy.Tensor.from_numpy(device, data)
+    spy.Tensor.zeros(device, (1,), "float").to_numpy()  # small ones come from numpy
+    first = tensor.to_numpy()
+    second = tensor.to_numpy()
+    place = first.ctypes.data
+    assert place != second.ctypes.data
+    assert first.flags.writeable and first.flags.c_contiguous and first.dtype == np.float32
+    view = first.reshape(-1, 4)[1:, 2]
+    del first
+    third = tensor.to_numpy()
+    assert third.ctypes.data != place
+    third[:] = -1
+    np.testing.assert_array_equal(view, data.reshape(-1, 4)[1:, 2])
+    np.testing.assert_array_equal(second, data)
+    del view, third
+    fourth = tensor.to_numpy()  # the latest that has gone
+    np.testing.assert_array_equal(fourth, data)
+    fifth = spy.Tensor.from_numpy(device, data[: count * 9 // 10]).to_numpy()  # fits into the other one
+    assert place in (fourth.ctypes.data, fifth.ctypes.data)
+    np.testing.assert_array_equal(fifth, data[: count * 9 // 10])
+    sixth = spy.Tensor.from_numpy(device, np.arange(count * 2, dtype="i2")).to_numpy()
+    np.testing.assert_array_equal(sixth, np.arange(count * 2, dtype="i2"))
+
+
+def test_large_arrays_outlive_the_device():
+    device = spy.create_device()
+    data = numbers((2048, 2560))
+    array = spy.Tensor.from_numpy(device, data).to_numpy()
+    device.close()
+    np.testing.assert_array_equal(array, data)
+    del array
+    device = spy.create_device()
+    np.testing.assert_array_equal(spy.Tensor.from_numpy(device, data).to_numpy(), data)
+    device.close()

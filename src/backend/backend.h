@@ -42,7 +42,12 @@ typedef struct spyi_profile {
     uint32_t max_uniform_bytes;
     // Arrays of at least this size use structured buffers; ignored when prefers_bindings is set.
     uint64_t bindings_from_bytes;
+    // Calls of at least this many elements, of which some lie across others in memory, go tile by tile.
+    uint64_t tiles_from;
 } spyi_profile;
+
+// spyi_profile.tiles_from of backends: a GPU needs so many elements to be full, one tile of 1,024 a group.
+#define SPYI_TILES_FROM 65536u
 
 // Where memory lies.
 typedef enum spyi_memory {

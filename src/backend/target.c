@@ -7,7 +7,7 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     // gets the upper half of 64-bit vectors of 3 and 4 wrong. A global block is read field by field; an
     // entry-point parameter would first be copied as a whole.
     //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed textures unsized views arrays
-    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  true,    false,  false, true },
+    { "spv",    false, "uint",    4,    false, false, true,  true,  true,  8,    false,  true,  true,    false,  false, true },
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
     // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
     // of the cache lines. Slang makes no code for typed buffers.

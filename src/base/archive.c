@@ -3,7 +3,7 @@
 
 // Raise this number with every change of the frame, of what answers mean, or of the kernels' texts: a kernel is found by
 // a hash of its text.
-#define SPYI_ARCHIVE_VERSION 1u
+#define SPYI_ARCHIVE_VERSION 2u
 static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
 enum {
     SPYI_ARCHIVE_HASHED = 24, // magic, format, version of slangpy, bytes of the whole; then the hash

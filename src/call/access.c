@@ -44,6 +44,16 @@ static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     return count ? count : 1;
 }
 
+// Returns whether the leaf would have two bindings: one of words, and one of the single elements
+// that the last thread stores.
+static bool spyi_has_two_bindings(const spyi_bound *b, const spyi_limits *limits, const spyi_launch *launch,
+                                  uint32_t i) {
+    const uint32_t columns = b->leaves[i].type->columns;
+    return b->leaves[i].out && spyi_key_is_vector(&launch->key, i) && spyi_key_has_tail(&launch->key) &&
+           spyi_key_words(&launch->key, spyi_rules_of(limits->profile.target), columns,
+                          launch->leaves[i].memory_size / columns);
+}
+
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch) {
     uint64_t largest = 0;
@@ -57,6 +67,7 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
         if (bytes > largest) largest = bytes;
         if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
         memory_leaves++;
+        if (spyi_has_two_bindings(b, limits, launch, i)) memory_leaves++;
     }
     if (launch->key.index64 || memory_leaves > limits->profile.max_bindings) return;
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;

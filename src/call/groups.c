@@ -64,6 +64,13 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
     return SPY_OK;
 }
 
+SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim) {
+    const spyi_variant_key *key = &launch->key;
+    uint32_t size = (uint32_t)launch->dims[dim];
+    if (!key->tile || (dim != key->turn && dim + 1u != key->rank)) return size;
+    return (size + key->tile - 1) / key->tile;
+}
+
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
@@ -85,6 +92,8 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.tile; d++) // a group has a tile
+        groups = (d ? groups : 1) * spyi_launch_steps(launch, d);
     launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);

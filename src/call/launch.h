@@ -35,6 +35,9 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error);
 
+// Returns the size of a collapsed dimension in elements, or in tiles where the launch has tiles along it.
+SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim);
+
 // width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 

@@ -79,15 +79,19 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SIZE:
-            u = (uint32_t)launch->dims[pack->dim];
+            u = spyi_launch_steps(launch, pack->dim);
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_MAGIC:
-            spyi_divider((uint32_t)launch->dims[pack->dim], &u, &other);
+            spyi_divider(spyi_launch_steps(launch, pack->dim), &u, &other);
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_SHIFT:
-            spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
+            spyi_divider(spyi_launch_steps(launch, pack->dim), &other, &u);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_EDGE:
+            u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ELEMENT:

@@ -1,5 +1,6 @@
-// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, several elements one
-// group apart, or one element. The table at the end of the file has a row for each of these ways.
+// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, a part of a tile, where
+// some leaves lie across the others, several elements one group apart, or one element. The table at the end of the file
+// has a row for each of these ways.
 #include "call/launch.h"
 
 #define SPYI_WIDE_BYTES                                                                                      \
@@ -23,7 +24,7 @@ typedef struct spyi_way spyi_way;
 
 // What a way makes of a launch: the code that is emitted for it follows from these members of the variant's key.
 typedef struct spyi_way_taken {
-    uint32_t width, unroll;
+    uint32_t width, unroll, tile, turn;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // of each leaf
 } spyi_way_taken;
 
@@ -39,17 +40,18 @@ struct spyi_way {
     uint32_t cost;
 };
 
-// Returns whether each `width` neighbouring elements of the leaf are aligned vectors, for every thread.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
-                             uint32_t components, uint32_t width) {
+// Returns whether each `width` elements of the leaf that are neighbours along dimension `along` are aligned vectors, for
+// every thread.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t along,
+                             bool linear, uint32_t components, uint32_t width) {
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
              group = (uint64_t)leaf->memory_size * width;
     if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
-    if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
+    if (leaf->begin != leaf->offset || leaf->strides[along] != 1 || (base + leaf->offset) % vector)
         return false;
-    for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (!linear && leaf->strides[d] % width) return false;
+    for (uint32_t d = 0; d < launch->rank; d++)
+        if (!linear && d != along && leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of
     // the pool are multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -78,8 +80,8 @@ static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, con
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return false;
         bool linear = walk[i] == SPYI_WALK_LINEAR;
-        bool vector =
-            (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
+        bool vector = (linear || !crosses) &&
+                      spyi_vector_fits(launch, at, launch->rank - 1, linear, leaf->type->columns, width);
         // With elements of several scalars, a GPU's threads skip over each other's vectors
         // (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return false;
@@ -136,39 +138,167 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
     return true;
 }
 
+// >>tiles
+
+// Elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line on NVIDIA. Twice as
+// many where threads take eight small scalars.
+#define SPYI_TILE_SIDE 32u
+#define SPYI_TILE_THREADS 256u // of a group
+#define SPYI_TILE_BYTES                                                                                      \
+    16384u // most groupshared memory of a group: each device has it, and eight groups find room
+#define SPYI_TILE_LEAST                                                                                      \
+    16 // least size of each of the two dimensions; smaller ones leave most of a tile empty
+#define SPYI_TILE_APART                                                                                      \
+    32 // bytes between elements from which each is an access of its own: a sector on NVIDIA
+
+// Returns whether the leaf's elements are neighbours along dimension `dim`, and lie apart along the last one.
+static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                             uint32_t i, uint32_t dim) {
+    const spyi_launch_leaf *at = &launch->leaves[i];
+    const spyi_type *packed = b->leaves[i].packed;
+    int64_t step = at->strides[launch->rank - 1];
+    if (!spyi_is_walked(b, launch, i) || (launch->key.walk[i] & SPYI_WALK_GATHER) || at->memory_size > 16)
+        return false;
+    // Vectors of three or four 64-bit scalars are moved scalar by scalar through pointers on some targets.
+    if (packed->kind != SPYI_TYPE_SCALAR && spyi_rules_of(limits->profile.target)->splits_vectors &&
+        at->memory_size > 8 && spyi_scalar_size(packed->scalar) == 8)
+        return false;
+    return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
+}
+
+// Finds the dimension along which most bytes of an element lie that are apart along the last dimension. Returns the last
+// one if there is none.
+static uint32_t spyi_turned_dimension(const spyi_bound *b, const spyi_launch *launch,
+                                      const spyi_limits *limits) {
+    uint32_t last = launch->rank - 1, found = last, most = 0;
+    for (uint32_t d = 0; d < last; d++) {
+        uint32_t bytes = 0;
+        if (launch->dims[d] < SPYI_TILE_LEAST) continue;
+        for (uint32_t i = 0; i < b->leaf_count; i++)
+            if (spyi_leaf_in_memory(&b->leaves[i]) && spyi_lies_across(b, launch, limits, i, d))
+                bytes += launch->leaves[i].memory_size;
+        if (bytes > most) found = d;
+        if (bytes > most) most = bytes;
+    }
+    return found;
+}
+
+// Returns whether another leaf lies in the same memory, as an input and an output of a call in place do.
+static bool spyi_has_twin(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
+    const spyi_launch_leaf *at = &launch->leaves[i];
+    for (uint32_t j = 0; j < b->leaf_count; j++)
+        if (j != i && spyi_is_walked(b, launch, j) && at->storage && launch->leaves[j].storage == at->storage)
+            return true;
+    return false;
+}
+
+// Returns whether some leaves lie across the others. With vectors, all leaves but those with one element for a row of the
+// tile or for all must be vectors along their own neighbours.
+static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
+                              const spyi_way *way, spyi_way_taken *taken) {
+    if (launch->rank < 2 || launch->dims[launch->rank - 1] < SPYI_TILE_LEAST ||
+        (uint64_t)launch->count < limits->profile.tiles_from ||
+        spyi_group_size(b, &limits->profile, launch->rank) != SPYI_TILE_THREADS)
+        return false;
+    const uint32_t last = launch->rank - 1, turn = spyi_turned_dimension(b, launch, limits);
+    const uint32_t width = way->width ? way->width(b, launch, limits) : 1;
+    const uint32_t tile = width > SPYI_LANES ? 2 * SPYI_TILE_SIDE : SPYI_TILE_SIDE;
+    uint32_t shared = 0;
+    if (turn == last || (width > 1 && (launch->dims[last] % width || launch->dims[turn] % width)))
+        return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        uint8_t flags = taken->walk[i] & (uint8_t)~SPYI_WALK_MASK;
+        if (!spyi_is_walked(b, launch, i)) continue;
+        if ((at->end - at->begin) / at->memory_size >= (uint64_t)1 << 31)
+            return false; // needs 64-bit offsets
+        if (taken->walk[i] == SPYI_WALK_UNIFORM && !leaf->out) continue;
+        if (width > 1 && (leaf->type->kind != SPYI_TYPE_SCALAR || (flags & SPYI_WALK_GATHER))) return false;
+        uint32_t bytes = (tile + (at->memory_size < 4 ? 4 / at->memory_size : 1)) * tile * at->memory_size;
+        bool turned = spyi_lies_across(b, launch, limits, i, turn);
+        if (turned && shared + bytes > SPYI_TILE_BYTES) {
+            if (spyi_has_twin(b, launch, i)) return false; // both must be walked in the same way (overlap.c)
+            turned = false;
+        }
+        bool inner = !turned && at->strides[last] == 1;
+        if (width > 1 &&
+            ((turned || inner) ? !spyi_vector_fits(launch, at, turned ? turn : last, false, 1, width)
+                               : leaf->out))
+            return false;
+        if (turned) shared += bytes;
+        taken->walk[i] = (uint8_t)(flags | (turned                   ? SPYI_WALK_TURNED
+                                            : inner                  ? SPYI_WALK_INNER
+                                            : at->strides[last] == 0 ? SPYI_WALK_STILL
+                                                                     : SPYI_WALK_STRIDED));
+    }
+    if (shared == 0) return false; // none has room
+    taken->width = width;
+    taken->tile = tile;
+    taken->turn = turn;
+    taken->unroll = tile * tile / width / SPYI_TILE_THREADS;
+    return true;
+}
+
+// Returns the elements of a thread's row in a tile of vectors: eight small scalars, which are 8 or 16 bytes, or four.
+static uint32_t spyi_tile_lanes(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    return spyi_widest(b, launch, limits) > SPYI_LANES ? 2 * SPYI_LANES : SPYI_LANES;
+}
+
+// A launch that allows tiles has a leaf of which each element is an access of its own in the other ways.
+//
 // Several elements a group apart have as many accesses as one element a thread, of which four are under way.
 static const spyi_way spyi_ways[] = {
     // condition, elements, across rows, cost
-    { spyi_wide_allows, spyi_widest, false, 1 }, // vectors that fill 16 bytes with small scalars
-    { spyi_wide_allows, spyi_lanes, false, 4 },  // vectors
-    { spyi_wide_allows, spyi_lanes, true, 5 },   // vectors that may lie in two rows
-    { spyi_several_allows, NULL, false, 15 },    // several elements, a group apart
-    { NULL, NULL, false, 16 },                   // one element
+    { spyi_tiled_allows, spyi_tile_lanes, false, 1 }, // a part of a tile, by vectors
+    { spyi_tiled_allows, NULL, false, 1 },            // a part of a tile, element by element
+    { spyi_wide_allows, spyi_widest, false, 1 },      // vectors that fill 16 bytes with small scalars
+    { spyi_wide_allows, spyi_lanes, false, 4 },       // vectors
+    { spyi_wide_allows, spyi_lanes, true, 5 },        // vectors that may lie in two rows
+    { spyi_several_allows, NULL, false, 15 },         // several elements, a group apart
+    { NULL, NULL, false, 16 },                        // one element
 };
+
+// Lets the kernel number its elements by the strides of their coordinates, where it asks for numbers.
+static void spyi_number_elements(const spyi_bound *b, spyi_launch *launch) {
+    int64_t stride = 1;
+    launch->key.reordered = b->uses_library || b->call_info;
+    for (uint32_t d = launch->rank; d-- > 0;) {
+        launch->element_strides[d] = stride;
+        stride *= launch->dims[d];
+    }
+}
 
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const uint32_t count = sizeof spyi_ways / sizeof *spyi_ways;
     const spyi_way *best = &spyi_ways[count - 1]; // one element
     spyi_way_taken taken, best_taken;
     best_taken.width = best_taken.unroll = 1;
+    best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
         if (way->cost >= best->cost) continue;
         taken.width = taken.unroll = 1;
+        taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
         if (!way->allows(b, launch, limits, way, &taken)) continue;
         best = way;
         best_taken = taken;
     }
     launch->key.unroll = (uint8_t)best_taken.unroll;
-    if (best_taken.width == 1) return;
+    if (best_taken.width == 1 && !best_taken.tile) return;
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
+    launch->key.tile = (uint8_t)best_taken.tile;
+    launch->key.turn = (uint8_t)best_taken.turn;
+    if (best_taken.tile) spyi_number_elements(b, launch);
     // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= best_taken.width;
+        bool turned = (launch->key.walk[i] & SPYI_WALK_MASK) == SPYI_WALK_TURNED;
+        for (uint32_t d = 0; d < launch->rank; d++)
+            if (d != (turned ? best_taken.turn : launch->rank - 1)) at->strides[d] /= best_taken.width;
         at->reach = at->offset +
                     spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
     }

@@ -214,6 +214,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
     limits->fill_alignment = 4;
     profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
+    profile->tiles_from = SPYI_TILES_FROM;
     profile->arch = (uint32_t)(10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
                                spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR));
 }

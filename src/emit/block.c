@@ -63,7 +63,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
-        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
+        if (spyi_words(s, i)) spyi_spell_words(spyi_words(s, i), &type);
         else spyi_spell_vector(s, i, &type);
     } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
         spyi_text_add(&type, "uint");
@@ -76,6 +76,12 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     } else {
         spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s",
                       leaf->out ? "RW" : "", spyi_text_str(&type), s->names[i]);
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+    }
+    if (spyi_has_scalars(s, i)) {
+        spyi_text_add(&s->buffers, ",\n                uniform RWStructuredBuffer<");
+        spyi_spell_memory(s, spyi_type_scalar(s->types, memory->scalar), &s->buffers);
+        spyi_text_add(&s->buffers, "> t_%s", s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
     }
     spyi_text_free(&type);
@@ -150,12 +156,11 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_declare_field(s, i);
             continue;
         }
-        uint32_t walk = spyi_walk_of(s, i);
         if (spyi_has_base(s, i))
             spyi_add_field(s, SPYI_PACK_BASE, 0, i, index_size, index_size, "%s %s__base",
                            key->index64 ? index : "uint", name);
-        for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
-            if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
+        for (uint32_t d = 0; d < key->rank; d++)
+            if (spyi_has_stride(s, i, d))
                 spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
                                name, d);
         for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)

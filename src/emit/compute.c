@@ -361,7 +361,7 @@ SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out) {
     if (s->bound->dispatch)
         spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
                            "uint spy_in_group : SV_GroupIndex");
-    else if (threads[1] * threads[2] > 1 || s->key->team)
+    else if (threads[1] * threads[2] > 1 || s->key->team || s->key->tile)
         spyi_text_add(out, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
 }
 

@@ -14,7 +14,8 @@ typedef enum spyi_walk_kind {
     SPYI_WALK_LINEAR,  // element i of the call is element i of the leaf
     SPYI_WALK_INNER,   // wide variants: innermost stride 1, other strides any
     SPYI_WALK_STILL,   // wide variants: innermost stride 0, other strides any
-    SPYI_WALK_STRIDED  // any strides
+    SPYI_WALK_STRIDED, // any strides
+    SPYI_WALK_TURNED // tiled variants: stride 1 along dimension key.turn; it goes through groupshared memory
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
@@ -38,7 +39,9 @@ typedef struct spyi_variant_key {
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
     uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
-                     // calls
+                     // calls; in tiled variants the rows of a tile in which a thread has elements
+    uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
+    uint8_t turn;    // tiled: one dimension of a tile is this one, the other the last one
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits
@@ -62,9 +65,10 @@ typedef enum spyi_pack_op {
     SPYI_PACK_THREADS, // threads of a dispatch in x, y or z (`dim`), uint32
     SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z (`dim`), uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
-    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
+    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32; tiled variants: in tiles
     SPYI_PACK_MAGIC,   // multiplier that divides by that size, uint32
     SPYI_PACK_SHIFT,   // shift that divides by that size, uint32
+    SPYI_PACK_EDGE,    // tiled variants: size of collapsed dimension `dim` in elements, uint32
     SPYI_PACK_BASE,   // elements from the binding's start or the lowest element to element 0; uint32 or int64
     SPYI_PACK_STRIDE, // the leaf's stride along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,  // the leaf's stride along consumed dimension `dim`, int32 or int64
@@ -138,6 +142,12 @@ SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
 // Returns whether a variant loads the leaf as vectors: `width` neighbouring elements at once.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
+// Returns whether the last thread of a wide variant may have fewer elements than the others.
+SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key);
+// Returns the 32-bit words that one access of a wide leaf moves: 1, 2 or 4 for small scalars, which go as uint, uint2 or
+// uint4; 0 for others, whose vectors go as they are. `columns`: scalars of an element; `scalar`: bytes of a scalar.
+SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
+                                size_t scalar);
 // Returns the threads of a team. A group has group_size / spyi_team_size() teams.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 

@@ -23,9 +23,9 @@ typedef struct spyi_emit_state spyi_emit_state;
 // (gradient.c).
 //
 // A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. No other
-// part knows where the elements come from. compute.c has the prologue of compute kernels, team.c that of
-// kernels that sum gradients. Another stage would be another file with another spyi_prologue. Prologue and
-// wrapper meet in these points:
+// part knows where the elements come from. compute.c has the prologue of compute kernels, tile.c that of kernels
+// that go tile by tile, team.c that of kernels that sum gradients. Another stage would be another file with
+// another spyi_prologue. Prologue and wrapper meet in these points:
 // - The prologue's body() writes the statements of the entry point into s->body. For each element it sets
 //   s->element and s->suffix, so that variables of different elements have different names, and calls the
 //   wrapper's arguments() and then spyi_emit_call(). Where all loads should be under way together, it calls
@@ -98,6 +98,8 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
+SPYI_FN bool spyi_is_turned(const spyi_emit_state *s,
+                            uint32_t leaf); // whether it goes through groupshared memory
 // Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
@@ -105,6 +107,8 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread
 // its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
+// Returns whether the leaf's stride along the collapsed dimension is a field of the block.
+SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim);
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
@@ -117,6 +121,10 @@ SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
 // For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
+// Returns the 32-bit words that one access moves, or 0 if it moves vectors of scalars.
+SPYI_FN uint32_t spyi_words(const spyi_emit_state *s, uint32_t leaf);
+// Returns whether a wide leaf has a second structured buffer, "t_x", of its single scalars.
+SPYI_FN bool spyi_has_scalars(const spyi_emit_state *s, uint32_t leaf);
 
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
@@ -169,6 +177,11 @@ SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *inde
 // Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
 SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t leaf);
 SPYI_FN void spyi_store_vectors(spyi_emit_state *s);
+SPYI_FN void spyi_spell_words(uint32_t words, spyi_text *out); // writes "uint4"
+// Writes component `component` of the current element in the vectors of a wide leaf: "w_x__1.z".
+SPYI_FN void spyi_component(const spyi_emit_state *s, uint32_t leaf, uint32_t component, spyi_text *out);
+// Writes the store of access number `access` of a wide leaf.
+SPYI_FN void spyi_store_access(spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *indent);
 
 // >>compute.c
 SPYI_FN const spyi_prologue *spyi_compute_prologue(void);
@@ -231,5 +244,12 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
 // Returns the function that puts two values of a reduction together; NULL means that they are added.
 SPYI_FN const char *spyi_combine_name(const spyi_bound *b);
+
+// >>tile.c
+SPYI_FN const spyi_prologue *spyi_tiles_prologue(void);
+// For turned leaves: write the current element's value as an expression, and the store of its variable, both in
+// groupshared memory.
+SPYI_FN void spyi_turned_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+SPYI_FN void spyi_turned_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
 #endif // SPYI_EMIT_INTERNAL_H

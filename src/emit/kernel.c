@@ -126,7 +126,9 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.profile = profile;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.prologue = key->team ? spyi_sums_prologue() : spyi_compute_prologue();
+    s.prologue = key->team   ? spyi_sums_prologue()
+                 : key->tile ? spyi_tiles_prologue()
+                             : spyi_compute_prologue();
     s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
     s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);

@@ -188,6 +188,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     if (leaf->out) return false;
     if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, out);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
+    else if (spyi_is_turned(s, i)) spyi_turned_value(s, i, out);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
     return true;
@@ -196,7 +197,8 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
+    if (leaf->out && spyi_is_turned(s, i)) spyi_turned_value(s, i, &value); // an inout leaf
+    else if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value);
     else if (leaf->out && !spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, &value);
     else if (!spyi_leaf_expression(s, i, &value)) {
         spyi_move_value(s, i, s->lvalues[i], false, indent);
@@ -213,7 +215,8 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
         spyi_text_add(&s->body, "%s", indent);
         spyi_block_value(s, i, s->lvalues[i], &s->body);
         spyi_text_add(&s->body, ";\n");
-    } else if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    } else if (spyi_is_turned(s, i)) spyi_turned_store(s, i, indent);
+    else if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
     else spyi_move_value(s, i, s->lvalues[i], true, indent);
 }
 

@@ -21,21 +21,30 @@ SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
     uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
     if (key->walk[leaf] & (SPYI_WALK_SUMMED | SPYI_WALK_SKIPPED)) return false;
-    return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+    return key->width > 1 &&
+           (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER || walk == SPYI_WALK_TURNED);
 }
 
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
     return spyi_key_is_vector(s->key, leaf);
 }
 
+SPYI_FN bool spyi_is_turned(const spyi_emit_state *s, uint32_t leaf) {
+    return spyi_walk_of(s, leaf) == SPYI_WALK_TURNED;
+}
+
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
     uint32_t walk = spyi_walk_of(s, i);
     return !s->bound->leaves[i].out &&
-           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && !s->key->tile && walk == SPYI_WALK_STILL));
+}
+
+SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key) {
+    return key->width > 1 && !key->team && (key->rank == 1 || key->crosses);
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && !s->key->team && (s->key->rank == 1 || s->key->crosses);
+    return spyi_key_has_tail(s->key);
 }
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
@@ -53,6 +62,12 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
 // index must not be negative: NVIDIA's driver takes it as unsigned.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
+}
+
+SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim) {
+    uint32_t walk = spyi_walk_of(s, leaf);
+    if (walk == SPYI_WALK_TURNED) return dim != s->key->turn;
+    return walk == SPYI_WALK_STRIDED || (walk >= SPYI_WALK_INNER && dim + 1u < s->key->rank);
 }
 
 // Returns the type in which the leaf's memory is declared: one element of its walk.
@@ -77,13 +92,33 @@ SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
 
 // Returns the number of vectors that hold the thread's elements of a wide leaf.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
+    return spyi_memory_type(s, i)->columns * s->key->width * s->key->unroll / SPYI_LANES;
 }
 
-// Returns the number of vectors that one access of a wide leaf moves: 1, or 2 or 4 if they go as one uint4.
-SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
+                                size_t scalar) {
+    size_t bytes = key->width * scalar;
+    if (!rules->packs_words || columns != 1 || scalar >= 4) return 0;
+    return bytes < 16 ? (uint32_t)(bytes / 4) : 4;
+}
+
+SPYI_FN uint32_t spyi_words(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
-    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
-    bool packs = s->rules->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
-    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
+    return spyi_key_words(s->key, s->rules, memory->columns,
+                          spyi_type_scalar(s->types, memory->scalar)->device_size);
+}
+
+// Returns the number of vectors that one access of a wide leaf moves. A vector has as many words as its scalars have
+// bytes.
+SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+    uint32_t words = spyi_words(s, i);
+    size_t scalar = spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar)->device_size;
+    return words ? (uint32_t)(words / scalar) : 1;
+}
+
+// Returns whether a wide leaf has a second structured buffer of its scalars. Its vectors are those of a buffer of
+// words, which the last thread, that stores single elements, cannot use.
+SPYI_FN bool spyi_has_scalars(const spyi_emit_state *s, uint32_t i) {
+    return s->key->bindings && s->bound->leaves[i].out && spyi_is_wide(s, i) && spyi_words(s, i) &&
+           spyi_has_tail(s);
 }

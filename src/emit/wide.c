@@ -1,7 +1,8 @@
 // The vectors of wide variants: what a thread of the compute prologue does once for several neighbouring
 // elements. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its scalars from them and
 // puts them back, and the vectors are stored at the end. If the last thread has fewer elements, it stores
-// them one by one.
+// them one by one. Vectors of small scalars are moved as 32-bit words, up to four at a time: NVIDIA's Vulkan driver moves
+// the scalars of a half4 one by one (docs/measurements.md, "Small scalars on Vulkan").
 #include "emit/internal.h"
 
 // Writes a wide leaf's vector type.
@@ -17,11 +18,27 @@ static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vect
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
+// Writes the vector with the element of number spy_i of a wide leaf of scalars, which is a structured buffer of words.
+static void spyi_vector_of_words(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i), each = spyi_words(s, i) / packed, elements = packed * SPYI_LANES;
+    const char *x = s->names[i];
+    spyi_text_add(out, "bit_cast<");
+    spyi_spell_vector(s, i, out);
+    if (packed == 1) spyi_text_add(out, ">(b_%s[spy_i / %u])", x, elements);
+    else if (each == 1)
+        spyi_text_add(out, ">(b_%s[spy_i / %u][spy_i / %u %% %u])", x, elements, SPYI_LANES, packed);
+    else
+        spyi_text_add(out, ">(spy_i %% %u < %u ? b_%s[spy_i / %u].xy : b_%s[spy_i / %u].zw)", elements,
+                      SPYI_LANES, x, elements, x, elements);
+}
+
 // Writes the element of number spy_i of a wide leaf of scalars.
 static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (s->key->bindings) {
-        spyi_text_add(out, "spyi_component(b_%s[spy_i / %u], spy_i %% %u)", s->names[i], SPYI_LANES,
-                      SPYI_LANES);
+        spyi_text_add(out, "spyi_component(");
+        if (spyi_words(s, i)) spyi_vector_of_words(s, i, out);
+        else spyi_text_add(out, "b_%s[spy_i / %u]", s->names[i], SPYI_LANES);
+        spyi_text_add(out, ", spy_i %% %u)", SPYI_LANES);
         return;
     }
     spyi_text_add(out, "((");
@@ -30,7 +47,7 @@ static void spyi_scalar_value(const spyi_emit_state *s, uint32_t i, spyi_text *o
 }
 
 // Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
-static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
+SPYI_FN void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
     if (s->tail) {
         spyi_scalar_value(s, i, out);
@@ -75,18 +92,28 @@ SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent)
     }
 }
 
-// Loads 16 bytes as one uint4, and divides them into their vectors.
-static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
-    uint32_t packed = spyi_packed(s, i);
+SPYI_FN void spyi_spell_words(uint32_t words, spyi_text *out) {
+    spyi_text_add(out, words > 1 ? "uint%u" : "uint", words);
+}
+
+// Loads words, and divides them into their vectors.
+static void spyi_load_words(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i), words = spyi_words(s, i), each = words / packed;
     spyi_text place = { NULL, 0, 0 };
     spyi_place(s, i, access, "", false, &place);
-    spyi_text_add(&s->body, "    uint4 q_%s%s__%u = %s;\n", s->names[i], s->unit, access,
-                  spyi_text_str(&place));
+    spyi_text_add(&s->body, "    ");
+    spyi_spell_words(words, &s->body);
+    spyi_text_add(&s->body, " q_%s%s__%u = %s;
+", s->names[i], s->unit, access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u.%.*s);\n", type, spyi_text_str(&name),
-                      type, s->names[i], s->unit, access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_add(&s->body,
+                      "    %s %s = bit_cast<%s>(q_%s%s__%u%s%.*s);
+                      ", type, spyi_text_str(&name),
+                      type,
+                      s->names[i], s->unit, access, packed > 1 ? "." : "", packed > 1 ? (int)each : 0,
+                      &"xyzw"[k * each]);
         spyi_text_free(&name);
     }
     spyi_text_free(&place);
@@ -95,12 +122,13 @@ static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, co
 SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
+    bool words = spyi_words(s, i) != 0;
     spyi_text type = { NULL, 0, 0 };
     spyi_spell_vector(s, i, &type);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        if (leaf->in && packed > 1) {
-            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+        if (leaf->in && words) {
+            if (v % packed == 0) spyi_load_words(s, i, v / packed, spyi_text_str(&type));
             continue;
         }
         spyi_vector_name(s, i, v, &name);
@@ -119,7 +147,7 @@ SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
 // change.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
     uint32_t n = spyi_memory_type(s, i)->columns;
-    bool packed = spyi_packed(s, i) > 1;
+    bool words = spyi_words(s, i) != 0;
     for (uint32_t k = 0; k + 1 < s->key->width; k++) {
         for (uint32_t c = 0; c < n; c++) {
             spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
@@ -128,7 +156,9 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
             spyi_text_add(&s->body, "        ");
             if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
             spyi_component(s, i, c, &value);
-            if (packed) {
+            if (spyi_has_scalars(s, i)) {
+                spyi_text_add(&place, "t_%s[spy_i + %u]", s->names[i], k);
+            } else if (words) {
                 spyi_text_add(&place, "((");
                 spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
                 spyi_text_add(&place, "*)spyi_block.%s)[spy_i + %u]", s->names[i], k);
@@ -146,18 +176,32 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
 
 // Writes the value that one access of a wide leaf stores.
 static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
-    uint32_t packed = spyi_packed(s, i);
-    if (packed == 1) {
+    uint32_t packed = spyi_packed(s, i), words = spyi_words(s, i);
+    if (!words) {
         spyi_vector_name(s, i, access, out);
         return;
     }
-    spyi_text_add(out, "uint4(");
+    if (packed > 1) {
+        spyi_spell_words(words, out);
+        spyi_text_add(out, "(");
+    }
     for (uint32_t k = 0; k < packed; k++) {
-        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_text_add(out, k ? ", bit_cast<" : "bit_cast<");
+        spyi_spell_words(words / packed, out);
+        spyi_text_add(out, ">(");
         spyi_vector_name(s, i, access * packed + k, out);
         spyi_text_add(out, ")");
     }
-    spyi_text_add(out, ")");
+    if (packed > 1) spyi_text_add(out, ")");
+}
+
+SPYI_FN void spyi_store_access(spyi_emit_state *s, uint32_t i, uint32_t access, const char *indent) {
+    spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", true, &place);
+    spyi_stored(s, i, access, &value);
+    spyi_text_add(&s->body, "%s%s = %s;\n", indent, spyi_text_str(&place), spyi_text_str(&value));
+    spyi_text_free(&place);
+    spyi_text_free(&value);
 }
 
 SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
@@ -174,15 +218,7 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
                 continue;
             }
             uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
-            for (uint32_t v = 0; v < n; v++) {
-                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
-                spyi_place(s, i, v, "", true, &place);
-                spyi_stored(s, i, v, &value);
-                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", spyi_text_str(&place),
-                              spyi_text_str(&value));
-                spyi_text_free(&place);
-                spyi_text_free(&value);
-            }
+            for (uint32_t v = 0; v < n; v++) spyi_store_access(s, i, v, tail ? "        " : "    ");
         }
     }
     if (tail) spyi_text_add(&s->body, "    }\n");

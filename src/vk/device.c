@@ -257,6 +257,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
                              !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageWriteWithoutFormat];
     profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
+    // On lavapipe a barrier costs more than what is far apart in memory: tiles take twice the time.
+    profile->tiles_from = profile->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM;
     limits->unified_memory =
         gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }

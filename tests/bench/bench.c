@@ -4,11 +4,12 @@
 // What a plain launch or copy of CUDA costs differs from process to process by more than ours may cost above it: so it is
 // measured here, too, in turns with ours, and reported as "beside_" and the item.
 //
-//   bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | --full] [--only TEXT] [--dump DIR]
+//   bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | --full] [--side N] [--only TEXT] [--dump DIR]
 //
 // Kernels are timed on the GPU by spy_time_call, calls by the wall clock; everything is warmed up and repeated, and the
 // median counts. Inputs are random, outputs are poisoned before and compared after. Quick sizes are the default on a CPU
-// device. --only runs the works whose name contains TEXT; --dump writes the generated kernels.
+// device. --only runs the works whose name contains TEXT, or is TEXT if
+// that begins with a '='; --side is the side of the large squares (8192, quick: 1024); --dump writes the generated kernels.
 #define _GNU_SOURCE
 #include "slangpy_vk.h"
 #include "slangpy_cuda.h"
@@ -80,7 +81,8 @@ static bool good(world *w, const char *item) {
 typedef struct settings {
     const char *program, *backend, *slang, *json, *only, *dump;
     uint32_t adapter;
-    int size; // 1: quick, 2: full
+    int64_t side; // 0: by the size
+    int size;     // 1: quick, 2: full
     bool cold;
 } settings;
 
@@ -231,6 +233,13 @@ static double expect_transposed(const world *w, int64_t i) {
     return (double)bench_float((uint64_t)(i % w->side * w->side + i / w->side), 0) +
            (double)bench_float((uint64_t)i, 1);
 }
+static double expect_transposed_out(const world *w, int64_t i) { // the result lies across, and both inputs do not
+    return expect_add(w, i % w->side * w->side + i / w->side);
+}
+static double expect_transposed_odd(const world *w, int64_t i) {
+    const int64_t side = w->side - 1;
+    return (double)bench_float((uint64_t)(i % side * side + i / side), 0) + (double)bench_float((uint64_t)i, 1);
+}
 static double expect_odd(const world *w, int64_t i) {
     const int64_t i2 = i % w->x2, i1 = i / w->x2 % w->x1, i0 = i / w->x2 / w->x1;
     return (double)bench_float((uint64_t)(i0 * w->x2 + i2), 4) + (double)bench_float((uint64_t)i1, 5);
@@ -245,6 +254,12 @@ static double expect_half(const world *w, int64_t i) {
 static double expect_u8(const world *w, int64_t i) {
     (void)w;
     return (small_of(i, 6) + small_of(i, 7)) & 255;
+}
+static double expect_transposed_half(const world *w, int64_t i) {
+    return small_of(i % w->side * w->side + i / w->side, 6) + small_of(i, 7);
+}
+static double expect_transposed_u8(const world *w, int64_t i) {
+    return (small_of(i % w->side * w->side + i / w->side, 6) + small_of(i, 7)) & 255;
 }
 static double double_of(int64_t i, uint64_t stream) {
     return (double)(bench_hash((uint64_t)i, stream) >> 12) / 4503599627370496.0; // 52 bits
@@ -334,12 +349,26 @@ static void measure_floats(world *w) {
     k.args = ARGS_OF(turned, b2, c2);
     if (bench_wanted(&w->out, k.item)) measure(w, &k);
 
+    spy_tensor *turned_c = spy_create_transpose(c2, SPY_DIMS(1, 0));
+    k.item = "transposed_out", k.expect = expect_transposed_out;
+    k.args = ARGS_OF(a2, b2, turned_c);
+    if (bench_wanted(&w->out, k.item)) measure(w, &k);
+
+    const int64_t odd_side = side - 1;
+    const spy_view_desc odd_square = { .shape = SPY_SHAPE(odd_side, odd_side) };
+    spy_tensor *odd_a = spy_create_view(a, &odd_square), *odd_b = spy_create_view(b, &odd_square), *odd_c = spy_create_view(c, &odd_square);
+    spy_tensor *odd_turned = spy_create_transpose(odd_a, SPY_DIMS(1, 0));
+    k.item = "transposed_odd", k.expect = expect_transposed_odd, k.out = odd_c;
+    k.count = odd_side * odd_side, k.bytes = 12.0 * (double)k.count;
+    k.args = ARGS_OF(odd_turned, odd_b, odd_c);
+    if (bench_wanted(&w->out, k.item)) measure(w, &k);
+
     spy_tensor *every_a = spy_create_slice(a, 0, 0, n, 2), *every_b = spy_create_slice(b, 0, 0, n, 2);
     spy_tensor *front = spy_create_slice(c, 0, 0, n / 2, 1);
     k.item = "strided", k.expect = expect_strided, k.out = front, k.count = n / 2, k.bytes = full / 2;
     k.args = ARGS_OF(every_a, every_b, front);
     if (bench_wanted(&w->out, k.item)) measure(w, &k);
-    spy_tensor *views[] = { a2, b2, c2, row, turned, every_a, every_b, front };
+    spy_tensor *views[] = { a2, b2, c2, row, turned, turned_c, odd_a, odd_b, odd_c, odd_turned, every_a, every_b, front };
     for (size_t i = 0; i < sizeof views / sizeof *views; ++i) spy_release_tensor(views[i]);
 
     if (!bench_wanted(&w->out, "odd_broadcast")) return;
@@ -374,15 +403,18 @@ static void measure_brdf(world *w) {
     spy_release_tensor(in), spy_release_tensor(out);
 }
 
-// As many bytes as the float add, in another type.
-static void measure_type(world *w, const char *item, spy_dtype dtype, uint32_t feature) {
+// As many bytes as the float add, in another type; or, with the first input transposed, as many elements.
+static void measure_type(world *w, const char *item, const char *function, spy_dtype dtype, uint32_t feature, bool transposed) {
+    if (!bench_wanted(&w->out, item)) return;
     if (!(w->features & feature)) {
         bench_skip(&w->out, item, "the device has no such type");
         return;
     }
     const size_t size = spy_dtype_size_bytes(dtype);
-    const int64_t n =
-        dtype == SPY_DTYPE_UINT8 ? w->n * 2 : w->n * 4 / (int64_t)size; // a byte's check costs most
+    const int64_t n = transposed                 ? w->n
+                      : dtype == SPY_DTYPE_UINT8 ? w->n * 2 // a byte's check costs most
+                                                 : w->n * 4 / (int64_t)size;
+    const spy_shape shape = transposed ? SPY_SHAPE(w->side, w->side) : SPY_SHAPE(n);
     spy_tensor *tensors[2];
     for (uint64_t t = 0; t < 2; ++t) {
         for (int64_t i = 0; i < n; ++i) {
@@ -391,19 +423,21 @@ static void measure_type(world *w, const char *item, spy_dtype dtype, uint32_t f
             else if (dtype == SPY_DTYPE_UINT8) ((uint8_t *)w->scratch)[i] = (uint8_t)v;
             else ((double *)w->scratch)[i] = double_of(i, 6 + t);
         }
-        tensors[t] = make_tensor(w, dtype, SPY_SHAPE(n), w->scratch);
+        tensors[t] = make_tensor(w, dtype, shape, w->scratch);
     }
-    spy_tensor *out = make_tensor(w, dtype, SPY_SHAPE(n), NULL);
+    spy_tensor *out = make_tensor(w, dtype, shape, NULL);
+    spy_tensor *turned = transposed ? spy_create_transpose(tensors[0], SPY_DIMS(1, 0)) : NULL;
     measure(w, &(work){ .item = item,
-                        .function = item,
-                        .args = ARGS_OF(tensors[0], tensors[1], out),
+                        .function = function,
+                        .args = ARGS_OF(transposed ? turned : tensors[0], tensors[1], out),
                         .out = out,
                         .dtype = dtype,
                         .count = n,
                         .bytes = 3.0 * (double)size * (double)n,
-                        .expect = dtype == SPY_DTYPE_FLOAT16 ? expect_half
-                                  : dtype == SPY_DTYPE_UINT8 ? expect_u8
-                                                       : expect_f64 });
+                        .expect = dtype == SPY_DTYPE_FLOAT16 ? transposed ? expect_transposed_half : expect_half
+                                  : dtype == SPY_DTYPE_UINT8 ? transposed ? expect_transposed_u8 : expect_u8
+                                                             : expect_f64 });
+    if (transposed) spy_release_tensor(turned);
     spy_release_tensor(tensors[0]), spy_release_tensor(tensors[1]), spy_release_tensor(out);
 }
 
@@ -423,7 +457,7 @@ static void run_warm(world *w, const settings *o) {
     w->quick = o->size == 0 ? info.type == SPY_ADAPTER_TYPE_CPU : o->size == 1;
     bench_report_device(&w->out, info.name, info.driver, info.type == SPY_ADAPTER_TYPE_CPU, w->quick);
     if (!load(w, o)) return;
-    w->side = w->quick ? 1024 : 8192;
+    w->side = o->side > 1 ? o->side : w->quick ? 1024 : 8192;
     w->n = w->side * w->side;
     w->x0 = w->quick ? 31 : 127, w->x1 = w->quick ? 63 : 511, w->x2 = w->quick ? 127 : 1023;
     w->scratch = malloc((size_t)w->n * sizeof(float));
@@ -441,10 +475,11 @@ static void run_warm(world *w, const settings *o) {
     spy_release_tensor(w->a), spy_release_tensor(w->b), spy_release_tensor(w->c);
     measure_gradients(w);
     if (bench_wanted(&w->out, "brdf")) measure_brdf(w);
-    if (bench_wanted(&w->out, "add_half"))
-        measure_type(w, "add_half", SPY_DTYPE_FLOAT16, SPY_FEATURE_FLOAT16);
-    if (bench_wanted(&w->out, "add_u8")) measure_type(w, "add_u8", SPY_DTYPE_UINT8, SPY_FEATURE_INT8);
-    if (bench_wanted(&w->out, "add_f64")) measure_type(w, "add_f64", SPY_DTYPE_FLOAT64, SPY_FEATURE_FLOAT64);
+    measure_type(w, "add_half", "add_half", SPY_DTYPE_FLOAT16, SPY_FEATURE_FLOAT16, false);
+    measure_type(w, "add_u8", "add_u8", SPY_DTYPE_UINT8, SPY_FEATURE_INT8, false);
+    measure_type(w, "add_f64", "add_f64", SPY_DTYPE_FLOAT64, SPY_FEATURE_FLOAT64, false);
+    measure_type(w, "transposed_half", "add_half", SPY_DTYPE_FLOAT16, SPY_FEATURE_FLOAT16, true);
+    measure_type(w, "transposed_u8", "add_u8", SPY_DTYPE_UINT8, SPY_FEATURE_INT8, true);
 }
 
 static bool read_settings(settings *o, int argc, char **argv) {
@@ -456,6 +491,7 @@ static bool read_settings(settings *o, int argc, char **argv) {
         else if (value == NULL) return false;
         else {
             if (strcmp(argv[i], "--backend") == 0) o->backend = value;
+            else if (strcmp(argv[i], "--side") == 0) o->side = strtoll(value, NULL, 10);
             else if (strcmp(argv[i], "--adapter") == 0) o->adapter = (uint32_t)strtoul(value, NULL, 10);
             else if (strcmp(argv[i], "--json") == 0) o->json = value;
             else if (strcmp(argv[i], "--slang") == 0) o->slang = value;
@@ -478,7 +514,7 @@ int main(int argc, char **argv) {
     o.slang = slang;
     if (!read_settings(&o, argc, argv)) {
         fprintf(stderr, "usage: bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | "
-                        "--full] [--only TEXT]"
+                        "--full] [--side N] [--only TEXT]"
                         " [--dump DIR] [--slang FILE]\n");
         return 2;
     }

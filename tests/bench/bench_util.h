@@ -71,7 +71,9 @@ static inline void bench_json_text(FILE *f, const char *text) {
     fputc('"', f);
 }
 
+// Whether the item's name contains `only`; behind a '=' it is the name itself.
 static inline bool bench_wanted(const bench *b, const char *item) {
+    if (b->only != NULL && b->only[0] == '=') return strcmp(item, b->only + 1) == 0;
     return b->only == NULL || strstr(item, b->only) != NULL;
 }
 

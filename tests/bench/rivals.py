@@ -132,6 +132,12 @@ def run_torch(quick):
     turned = a2.t()
     attempt(bandwidth, "transposed", lambda: torch.add(turned, b2, out=c2), lambda: c2,
             lambda: ha2.t().double() + hb2.double(), 12 * n, eps)
+    attempt(bandwidth, "transposed_out", lambda: torch.add(a2, b2, out=c2.t()), lambda: c2,
+            lambda: (ha2.double() + hb2.double()).t(), 12 * n, eps)
+    odd = side - 1
+    a3, b3, c3 = (t[: odd * odd].view(odd, odd) for t in (a, b, c))
+    attempt(bandwidth, "transposed_odd", lambda: torch.add(a3.t(), b3, out=c3), lambda: c3,
+            lambda: ha[: odd * odd].view(odd, odd).t().double() + hb[: odd * odd].view(odd, odd).double(), 12 * odd * odd, eps)
     ea, eb, front = a[::2], b[::2], c[: n // 2]
     attempt(bandwidth, "strided", lambda: torch.add(ea, eb, out=front), lambda: front,
             lambda: ha[::2].double() + hb[::2].double(), 6 * n, eps)
@@ -162,7 +168,7 @@ def run_torch(quick):
         report("download", "GB/s", down[1:], "to plain memory")
 
     attempt(upload, "upload")
-    del a, b, c, a2, b2, c2, row, turned, ea, eb, front
+    del a, b, c, a2, b2, c2, a3, b3, c3, row, turned, ea, eb, front
 
     def brdf(item):
         albedo_host = 0.15 + 0.8 * torch.rand(n // 4, 3)
@@ -214,17 +220,22 @@ def run_torch(quick):
 
     attempt(gradients, "grad_poly")
 
-    def typed(item, dtype, elements):
+    def typed(item, dtype, elements, transposed=False):
         p = torch.randint(0, 1024, (elements,), dtype=torch.int32).to(dtype)
         q = torch.randint(0, 1024, (elements,), dtype=torch.int32).to(dtype)
         gp, gq, r = p.to(gpu), q.to(gpu), torch.empty(elements, dtype=dtype, device=gpu)
         modulus = 256 if dtype == torch.uint8 else 1 << 20
+        if transposed:
+            p, q, gp, gq, r = (t.view(side, side) for t in (p, q, gp, gq, r))
+            p, gp = p.t(), gp.t()
         bandwidth(item, lambda: torch.add(gp, gq, out=r), lambda: r, lambda: (p.double() + q.double()) % modulus,
                   3 * elements * r.element_size())
 
     attempt(typed, "add_half", torch.float16, 2 * n)
     attempt(typed, "add_u8", torch.uint8, 2 * n)
     attempt(typed, "add_f64", torch.float64, n // 2)
+    attempt(typed, "transposed_half", torch.float16, n, True)
+    attempt(typed, "transposed_u8", torch.uint8, n, True)
 
     hs, ht = torch.rand(FLOATS), torch.rand(FLOATS)
     s, t = hs.to(gpu), ht.to(gpu)

@@ -4,6 +4,13 @@
 #include "slangpy_cuda.h"
 #include "slangpy_d3d12.h"
 
+// For gpu_test.h.
+void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups);
+void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups) {
+    device->base->limits.profile.tiles_from = elements;
+    device->base->limits.info.max_group_count = most_groups;
+}
+
 #ifdef SPY_TEST_KEEPS_BLOBS // of our own Makefile's: for gpu_test.h
 #include "blobs.h"
 

@@ -247,6 +247,12 @@ void gpu_other_backend(spy_device_desc *desc) {
     desc->enable_validation = false;
 }
 
+void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups);
+void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups) {
+    device->base->limits.profile.tiles_from = elements;
+    device->base->limits.info.max_group_count = most_groups;
+}
+
 void gpu_hold_slang(bool hold);
 void gpu_hold_slang(bool hold) {
     const spyi_sl_library *library;

@@ -105,6 +105,10 @@ __attribute__((weak)) const spy_backend *gpu_keep_blobs(const spy_backend *backe
 // There, too, and in compile_only.c: keeps libslang's global session while no device has it, or lets it go.
 __attribute__((weak)) void gpu_hold_slang(bool hold);
 
+// There, too: calls of at least this many elements go tile by tile, where arguments lie across each other. Dispatches of more
+// than `most_groups` groups in a row are folded.
+__attribute__((weak)) void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups);
+
 // Group setup and teardown for programs whose tests make a device each: the last device that goes closes the process's one global
 // session, and a new one costs 0.3 s of CPU.
 static inline int gpu_hold(void **state) {

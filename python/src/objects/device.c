@@ -370,6 +370,7 @@ static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
     d->closing = true;
     spyp_call_close_callbacks(d, &error);
     int status = spyp_device_end(d);
+    spyp_host_memory_drop();
     d->closing = false;
     spyp_leave(d);
     if (status == 0 && error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
@@ -440,6 +441,7 @@ static void spyp_device_dealloc(PyObject *self) {
         d->device = NULL;
         spy_release_device(device);
     }
+    if (!spyp.exiting) spyp_host_memory_drop();
     spyp_device_clear(self);
     Py_CLEAR(d->lender);
     Py_CLEAR(d->pack);

@@ -25,6 +25,13 @@
 
 #include <stdarg.h>
 
+// Host memory of a large array; NULL if there is none.
+typedef struct spyp_memory {
+    void *data;
+    size_t size; // bytes
+} spyp_memory;
+#define SPYP_KEPT_BLOCKS 4
+
 // >>state: there is one struct, because there is one interpreter
 typedef struct spyp_state {
     PyObject *module;
@@ -43,6 +50,8 @@ typedef struct spyp_state {
     PyObject *numpy;                       // the module; NULL until it is needed
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // classes of arrays.c and cursor.c
+    PyTypeObject *host_block;                // class of host_memory.c
+    spyp_memory kept[SPYP_KEPT_BLOCKS];      // memory of arrays that have gone, the latest first
     // What slangpy.autograd has given of torch, once it is needed; see calls/autograd.c.
     struct {
         PyTypeObject *types[2]; // torch.Tensor and torch.nn.Parameter

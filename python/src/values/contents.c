@@ -230,9 +230,8 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
         PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
         PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
         // zeros: structs may have gaps.
-        if (shape)
-            array =
-                PyObject_CallMethod(numpy, PyUnicode_Check(dtype) ? "empty" : "zeros", "OO", shape, dtype);
+        if (shape && PyUnicode_Check(dtype)) array = spyp_empty_array(numpy, shape, dtype, info.host_size_bytes);
+        else if (shape) array = PyObject_CallMethod(numpy, "zeros", "OO", shape, dtype);
         Py_XDECREF(outer);
         Py_XDECREF(more);
         Py_XDECREF(shape);

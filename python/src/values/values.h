@@ -195,6 +195,9 @@ PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, const c
 // Makes a tensor with the same contents. The host does not wait for the copy.
 PyObject *spyp_tensor_copy(spyp_tensor *tensor, const char *what);
 PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
+// Makes a numpy array of `size` bytes, which the caller fills. dtype: anything that numpy takes as one.
+PyObject *spyp_empty_array(PyObject *numpy, PyObject *shape, PyObject *dtype, size_t size);
+void spyp_host_memory_drop(void); // gives memory that is kept for such arrays back to the system
 PyTypeObject *spyp_view_type(PyObject *tensor); // the class of the tensor's views: Tensor or NDBuffer
 // Copies host data into a tensor. Returns 0, or -1 with an exception set.
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what);

@@ -33,6 +33,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
     profile->prefers_bindings = d->prefers_bindings;
     profile->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
+    profile->tiles_from = spyi_null_u64(d->tiles_from, d->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM);
     limits->unified_memory = d->unified_memory;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");

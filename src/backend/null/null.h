@@ -32,6 +32,7 @@ typedef struct spyi_null_desc {
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
+    uint64_t tiles_from;          // SPYI_TILES_FROM; never if prefers_bindings
     bool unified_memory;          // device memory is mapped; default: only readback memory is
     uint32_t max_group_count;     // 65535, in each of the three dimensions
     uint32_t max_group_size;      // 1024
