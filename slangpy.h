@@ -48209,9 +48209,11 @@ SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Returns the number of vectors that hold the thread's elements of a wide leaf.
+// Returns the number of vectors that hold a wide leaf's elements: those of a thread, or in teams those of one of its
+// units.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns * s->key->width * s->key->unroll / SPYI_LANES;
+    uint32_t rows = s->key->team ? 1 : s->key->unroll;
+    return spyi_memory_type(s, i)->columns * s->key->width * rows / SPYI_LANES;
 }
 
 SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
@@ -48774,16 +48776,12 @@ static void spyi_load_words(spyi_emit_state *s, uint32_t i, uint32_t access, con
     spyi_place(s, i, access, "", false, &place);
     spyi_text_add(&s->body, "    ");
     spyi_spell_words(words, &s->body);
-    spyi_text_add(&s->body, " q_%s%s__%u = %s;
-", s->names[i], s->unit, access, spyi_text_str(&place));
+    spyi_text_add(&s->body, " q_%s%s__%u = %s;\n", s->names[i], s->unit, access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body,
-                      "    %s %s = bit_cast<%s>(q_%s%s__%u%s%.*s);
-                      ", type, spyi_text_str(&name),
-                      type,
-                      s->names[i], s->unit, access, packed > 1 ? "." : "", packed > 1 ? (int)each : 0,
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u%s%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], s->unit, access, packed > 1 ? "." : "", packed > 1 ? (int)each : 0,
                       &"xyzw"[k * each]);
         spyi_text_free(&name);
     }
@@ -54782,6 +54780,15 @@ struct spyi_way {
     uint32_t cost;
 };
 
+// Makes the strides of a leaf that is loaded as vectors of `width` elements along a dimension count vectors. Its last
+// vector is read as a whole.
+static void spyi_take_vectors(const spyi_launch *launch, spyi_launch_leaf *at, uint32_t along,
+                              uint32_t width) {
+    for (uint32_t d = 0; d < launch->rank; d++)
+        if (d != along) at->strides[d] /= width;
+    at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
+}
+
 // Returns whether each `width` elements of the leaf that are neighbours along dimension `along` are aligned vectors, for
 // every thread.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t along,
@@ -55034,15 +55041,11 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.tile = (uint8_t)best_taken.tile;
     launch->key.turn = (uint8_t)best_taken.turn;
     if (best_taken.tile) spyi_number_elements(b, launch);
-    // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
         bool turned = (launch->key.walk[i] & SPYI_WALK_MASK) == SPYI_WALK_TURNED;
-        for (uint32_t d = 0; d < launch->rank; d++)
-            if (d != (turned ? best_taken.turn : launch->rank - 1)) at->strides[d] /= best_taken.width;
-        at->reach = at->offset +
-                    spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * best_taken.width);
+        if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
+        spyi_take_vectors(launch, &launch->leaves[i], turned ? best_taken.turn : launch->rank - 1,
+                          best_taken.width);
     }
 }
 
@@ -55067,7 +55070,7 @@ static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, 
             continue;
         bool linear = (*walk & SPYI_WALK_MASK) == SPYI_WALK_LINEAR;
         if (leaf->out || !spyi_leaf_can_widen(leaf) || (*walk & SPYI_WALK_GATHER)) return 1;
-        if (leaf->type->columns == 1 && spyi_vector_fits(launch, at, linear, 1, width)) {
+        if (leaf->type->columns == 1 && spyi_vector_fits(launch, at, launch->rank - 1, linear, 1, width)) {
             *walk = (uint8_t)(linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER);
             any = true;
         } else {
@@ -55101,9 +55104,7 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
             continue;
         if (walk & SPYI_WALK_GATHER) return;
         bytes += (size_t)at->memory_size * width;
-        // The strides of a leaf that is loaded as vectors count vectors.
-        for (uint32_t d = 0; d + 1 < launch->rank && spyi_key_is_vector(&launch->key, i); d++)
-            at->strides[d] /= width;
+        if (spyi_key_is_vector(&launch->key, i)) spyi_take_vectors(launch, at, launch->rank - 1, width);
     }
     most = width > 1 ? SPYI_UNITS_WIDE : SPYI_UNITS_MOST;
     if (cpu) most = SPYI_UNITS_CPU;

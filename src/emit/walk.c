@@ -90,9 +90,11 @@ SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Returns the number of vectors that hold the thread's elements of a wide leaf.
+// Returns the number of vectors that hold a wide leaf's elements: those of a thread, or in teams those of one of its
+// units.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns * s->key->width * s->key->unroll / SPYI_LANES;
+    uint32_t rows = s->key->team ? 1 : s->key->unroll;
+    return spyi_memory_type(s, i)->columns * s->key->width * rows / SPYI_LANES;
 }
 
 SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,

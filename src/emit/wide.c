@@ -103,16 +103,12 @@ static void spyi_load_words(spyi_emit_state *s, uint32_t i, uint32_t access, con
     spyi_place(s, i, access, "", false, &place);
     spyi_text_add(&s->body, "    ");
     spyi_spell_words(words, &s->body);
-    spyi_text_add(&s->body, " q_%s%s__%u = %s;
-", s->names[i], s->unit, access, spyi_text_str(&place));
+    spyi_text_add(&s->body, " q_%s%s__%u = %s;\n", s->names[i], s->unit, access, spyi_text_str(&place));
     for (uint32_t k = 0; k < packed; k++) {
         spyi_text name = { NULL, 0, 0 };
         spyi_vector_name(s, i, access * packed + k, &name);
-        spyi_text_add(&s->body,
-                      "    %s %s = bit_cast<%s>(q_%s%s__%u%s%.*s);
-                      ", type, spyi_text_str(&name),
-                      type,
-                      s->names[i], s->unit, access, packed > 1 ? "." : "", packed > 1 ? (int)each : 0,
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s%s__%u%s%.*s);\n", type, spyi_text_str(&name),
+                      type, s->names[i], s->unit, access, packed > 1 ? "." : "", packed > 1 ? (int)each : 0,
                       &"xyzw"[k * each]);
         spyi_text_free(&name);
     }
