@@ -139,7 +139,7 @@ def _number(value, name):
     except AttributeError:
         raise TypeError("create_buffer: argument '{}': expected an int, got {!r}".format(name, type(value))) from None
     if number < 0:
-        raise ValueError("create_buffer: argument '{}': expected 0 or more, got {}".format(name, number))
+        raise _slangpy.ArgumentValueError("create_buffer: argument '{}': expected 0 or more, got {}".format(name, number))
     return number
 
 
@@ -157,7 +157,7 @@ def create_buffer(
     if not isinstance(format, Format):
         raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(type(format)))
     if kind is not None and format is not Format.undefined:
-        raise ValueError("create_buffer: expected 'struct_type' or 'format', got both")
+        raise _slangpy.ArgumentValueError("create_buffer: expected 'struct_type' or 'format', got both")
     memory_type, usage = MemoryType(memory_type), BufferUsage(usage)
     if kind is None and format is not Format.undefined:
         kind = format.slang_type
@@ -172,22 +172,22 @@ def create_buffer(
         probe = _slangpy._buffer_make(_slangpy.Tensor, device, kind, 1)
         stride = _slangpy._buffer_size(probe)
         if struct_size and struct_size != stride:
-            raise ValueError("create_buffer: argument 'struct_size': the type has {} bytes, got {}".format(stride, struct_size))
+            raise _slangpy.ArgumentValueError("create_buffer: argument 'struct_size': the type has {} bytes, got {}".format(stride, struct_size))
     if not size and not element_count:
         size = given
     if element_count:
         if not stride:
-            raise ValueError("create_buffer: 'element_count' needs 'struct_size', 'struct_type' or 'format'")
+            raise _slangpy.ArgumentValueError("create_buffer: 'element_count' needs 'struct_size', 'struct_type' or 'format'")
         if size and size != element_count * stride:
-            raise ValueError("create_buffer: argument 'size': {} elements of {} bytes are {} bytes, got {}".format(
+            raise _slangpy.ArgumentValueError("create_buffer: argument 'size': {} elements of {} bytes are {} bytes, got {}".format(
                 element_count, stride, element_count * stride, size))
         size = element_count * stride
     if not size:
-        raise ValueError("create_buffer: expected 'size', 'element_count' or 'data', got none of them")
+        raise _slangpy.ArgumentValueError("create_buffer: expected 'size', 'element_count' or 'data', got none of them")
     if stride and size % stride:
-        raise ValueError("create_buffer: {} bytes are no whole number of elements of {} bytes".format(size, stride))
+        raise _slangpy.ArgumentValueError("create_buffer: {} bytes are no whole number of elements of {} bytes".format(size, stride))
     if source is not None and given != size:
-        raise ValueError("create_buffer: argument 'data': expected {} bytes, got {}".format(size, given))
+        raise _slangpy.ArgumentValueError("create_buffer: argument 'data': expected {} bytes, got {}".format(size, given))
     buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
     buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
     buffer._struct_size = stride
@@ -250,23 +250,23 @@ def _write_columns(np, raw, layout, offset, data):
         for name, values in data.items():
             field = layout.find_field(name)
             if field is None:
-                raise ValueError("write_from_numpy: {} has no field '{}'".format(layout.name, name))
+                raise _slangpy.ArgumentValueError("write_from_numpy: {} has no field '{}'".format(layout.name, name))
             _write_columns(np, raw, field.type_layout, offset + field.offset, values)
         return
     scalar = layout.unwrap_array()
     pointer = scalar.type.kind == _slangpy.TypeReflection.Kind.pointer
     dtype = "u8" if pointer else _SCALARS.get(scalar.type.scalar_type.name)
     if dtype is None:
-        raise ValueError("write_from_numpy: expected a dict for {}, got an array".format(layout.name))
+        raise _slangpy.ArgumentValueError("write_from_numpy: expected a dict for {}, got an array".format(layout.name))
     count = max(scalar.type.row_count * scalar.type.col_count, 1)
     if dtype == "u4" and scalar.type.is_bool:
         dtype = "u{}".format(scalar.size // count)
     data = np.asarray(data)
     if data.shape[:1] != raw.shape[:1]:
-        raise ValueError("write_from_numpy: expected arrays whose first dimension is {}, got {}".format(len(raw), data.shape))
+        raise _slangpy.ArgumentValueError("write_from_numpy: expected arrays whose first dimension is {}, got {}".format(len(raw), data.shape))
     values = np.ascontiguousarray(data.reshape(len(raw), -1), dtype=dtype).view(np.uint8)
     if values.shape[1] != layout.size:
-        raise ValueError("write_from_numpy: {} takes {} bytes of each row, got {}".format(layout.name, layout.size, values.shape[1]))
+        raise _slangpy.ArgumentValueError("write_from_numpy: {} takes {} bytes of each row, got {}".format(layout.name, layout.size, values.shape[1]))
     raw[:, offset:offset + layout.size] = values
 
 

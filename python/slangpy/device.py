@@ -363,7 +363,7 @@ class Device(_slangpy._Device):
         try:
             feature = Feature[feature] if isinstance(feature, str) else Feature(feature)
         except (KeyError, ValueError):
-            raise ValueError("has_feature: expected a Feature, got {!r}".format(feature)) from None
+            raise _slangpy.ArgumentValueError("has_feature: expected a Feature, got {!r}".format(feature)) from None
         return feature in self.features
 
     @property
@@ -865,7 +865,7 @@ def create_device(
         try:
             type = DeviceType[override.strip().lower()]
         except KeyError:
-            raise ValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
+            raise _slangpy.ArgumentValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
                 ", ".join(DeviceType.__members__), override)) from None
     paths = [*include_paths, os.path.dirname(os.path.abspath(__file__))]  # as SlangPy does, whose scripts look for it in desc
     return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=paths,

@@ -104,7 +104,7 @@ static PyObject *spyp_math_not_implemented(void) {
 static bool spyp_math_shift_fits(const spyp_math_kind *kind, const double *y) {
     for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
         if (y[i] >= 0 && y[i] < 32) continue;
-        PyErr_Format(PyExc_ValueError, "%s: expected a shift from 0 to 31, got %lld", kind->name,
+        PyErr_Format(spyp.value_error, "%s: expected a shift from 0 to 31, got %lld", kind->name,
                      (long long)y[i]);
         return false;
     }
