@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from . import _slangpy
-from .enums import BufferDesc, BufferUsage, Format, MemoryType
+from .enums import BufferDesc, BufferUsage, Format, MemoryType, ResourceState
 from .tensors import note_storage
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ class Buffer(_slangpy.Tensor):
         return device.create_buffer(*args, **kwargs)  # type: ignore[union-attr, return-value]
 
     usage: BufferUsage = BufferUsage.none  # type: ignore[assignment] # each buffer has its own
+    _default_state: ResourceState = ResourceState.undefined
     memory_type: MemoryType = MemoryType.device_local  # type: ignore[assignment]
 
     def __getattr__(self, name):
@@ -43,8 +44,8 @@ class Buffer(_slangpy.Tensor):
 
     @property
     def struct_size(self) -> int:
-        """Bytes of an element; 1 when the buffer has no element type and no struct_size was given."""
-        return self._struct_size or self.size // max(self.element_count, 1)
+        """Bytes of an element; 0 when the buffer has no element type and no struct_size was given."""
+        return self._struct_size
 
     @property
     def descriptor_handle_ro(self) -> DescriptorHandle:
@@ -104,7 +105,7 @@ class Buffer(_slangpy.Tensor):
     def desc(self) -> BufferDesc:
         """The BufferDesc that the buffer was made with, without `data`."""
         return BufferDesc(size=self.size, struct_size=self._struct_size, format=self.format, memory_type=self.memory_type, usage=self.usage,
-                          label=self.label)
+                          default_state=self._default_state, label=self.label)
 
     def copy_from_numpy(self, data: _ArrayLike) -> None:  # type: ignore[override]
         """copy_from_numpy(data): copies the bytes of an array to the beginning of the buffer. An array with more bytes than the buffer
@@ -190,7 +191,8 @@ def create_buffer(
         raise _slangpy.ArgumentValueError("create_buffer: argument 'data': expected {} bytes, got {}".format(size, given))
     buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
     buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
-    buffer._struct_size = stride
+    buffer._struct_size = struct_size if format is not Format.undefined else stride
+    buffer._default_state = ResourceState(default_state or 0)
     _slangpy._set_usage(buffer, usage)
     if source is not None:
         _slangpy._buffer_write(buffer, source)

@@ -239,6 +239,7 @@ class Device(_slangpy._Device):
         plain = options == SlangCompilerOptions(include_paths=options.include_paths)
         desc.include_paths = options.include_paths = paths
         desc.compiler_options = options
+        desc.type = DeviceType[self._info()["backend"]]  # which automatic has become
         self._desc = desc
         self._names = None
         self._session = None

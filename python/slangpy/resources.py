@@ -281,7 +281,12 @@ class Texture(_Resource):
             from .bitmap import Bitmap  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             _later("Texture.to_bitmap (Bitmap)")
-        return Bitmap(self.to_numpy(layer, mip))
+        pixels = self.to_numpy(layer, mip)
+        channels = 1 if pixels.ndim == 2 else pixels.shape[2]
+        if pixels.ndim > 3 or self.type in (TextureType.texture_3d, TextureType.texture_1d, TextureType.texture_1d_array):
+            raise _slangpy.ArgumentValueError("Texture.to_bitmap: expected a texture of two dimensions, got a {}".format(self.type.name))
+        names = Bitmap.PixelFormat
+        return Bitmap(pixels, pixel_format=(names.r, names.rg, names.rgb, names.rgba)[channels - 1], srgb_gamma=self.format.name.endswith("_srgb"))
 
     # >>gradients
 

@@ -691,16 +691,6 @@ static int spyp_math_types_add(PyObject *module, PyObject *math) {
     return 0;
 }
 
-// Adds the class Handedness, which names the two values of `handedness` arguments.
-static int spyp_math_handedness_add(PyObject *math) {
-    PyObject *handedness = PyObject_CallFunction(
-        (PyObject *)&PyType_Type, "s(){sssssisi}", "Handedness", "__module__", "slangpy.math", "__doc__",
-        "Which way z goes for one who looks along it: a plain int.", "right_handed", 0, "left_handed", 1);
-    int failed = handedness ? PyModule_AddObjectRef(math, "Handedness", handedness) : -1;
-    Py_XDECREF(handedness);
-    return failed;
-}
-
 // It runs once per process, because the kinds point at the types of the one interpreter.
 int spyp_math_ready(PyObject *module) {
     PyObject *math = NULL;
@@ -710,7 +700,7 @@ int spyp_math_ready(PyObject *module) {
         return -1;
     }
     math = spyp_math_module_make();
-    failed = !math || spyp_math_types_add(module, math) || spyp_math_handedness_add(math) ||
+    failed = !math || spyp_math_types_add(module, math) ||
              spyp_math_functions_add(math, spyp_math_elementwise) ||
              spyp_math_functions_add(math, spyp_math_algebra) ||
              spyp_math_functions_add(math, spyp_math_transforms) ||
