@@ -69,7 +69,7 @@ class Handedness(_IntEnum):
 
 
 Handedness.__module__ = "slangpy.math"
-_slangpy.math.Handedness = Handedness  # type: ignore[misc, assignment]
+_slangpy.math.Handedness = Handedness  # type: ignore[attr-defined]
 
 
 class DeviceType(_IntEnum):
