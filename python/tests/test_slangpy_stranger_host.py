@@ -130,3 +130,8 @@ def test_tensors_are_loaded_from_exr_and_hdr_files(device, tmp_path):
         spy.Bitmap(pixels).write(tmp_path / name)
         t = spy.Tensor.load_from_image(device, tmp_path / name, scale=2.0)
         assert t.shape == (3, 4) and np.allclose(t.to_numpy(), pixels * 2, atol=2 * tolerance)
+
+
+def test_quaternions_are_elements_of_four_floats(device):
+    t = spy.Tensor.zeros(device, dtype=spy.quatf, shape=(2,))
+    assert t.dtype.full_name == "vector<float,4>" and t.to_numpy().shape == (2, 4)
