@@ -40179,7 +40179,9 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     bool explained = error.size != 0;
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
-    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    // An entry point is compiled where it stands, so that no generated kernel has to see it.
+    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name) &&
+                  !spyi_unit_is_shader(module->unit, name);
     status = spyi_check_allocations(failed, status, &error);
     bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
     spyi_step_in(device, &outside);
@@ -42962,10 +42964,14 @@ static bool spyi_texture_is_like(const spyi_value *value, const spyi_texture_for
 
 static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_texture_form wanted;
-    bool good = value->texel && spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
-                spyi_texture_is_like(value, &wanted) &&
-                spyi_texture_form_texel(fitting->types, leaf->type->name) == value->texel;
-    if (!good) return false;
+    const spyi_type *texel = value->texel && spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
+                                     spyi_texture_is_like(value, &wanted)
+                                 ? spyi_texture_form_texel(fitting->types, leaf->type->name)
+                                 : NULL;
+    bool exact = texel == value->texel, reads = texel && wanted.kind != SPYI_PARAMETER_RW_TEXTURE;
+    // A shader that only reads sees the channels that it asks for: absent ones are 0, and alpha is 1.
+    if (!texel || (!exact && !(reads && texel->scalar == value->texel->scalar))) return false;
+    if (!exact) fitting->cost += 10;
     if (!spyi_types_rules(fitting->types)->textures) {
         spyi_text_add(&fitting->why, "%s", spyi_texture_needs);
         return false;

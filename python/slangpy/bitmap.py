@@ -127,6 +127,11 @@ if TYPE_CHECKING:
     _AnyFilter: TypeAlias = BoxFilter | TentFilter | GaussianFilter | MitchellFilter | LanczosFilter
 
 
+def _normalized(type: DataStruct.Type) -> DataStruct.Flags:
+    """Returns the flag of components that stand for 0 to 1 or -1 to 1: integers of 8 and 16 bits."""
+    return DataStruct.Flags.normalized if type.name in ("int8", "uint8", "int16", "uint16") else DataStruct.Flags.none
+
+
 def _positive(owner: str, name: str, value: float) -> float:
     if not 0 < value < math.inf:
         raise ArgumentValueError("{}: '{}': expected a number above 0, got {}".format(owner, name, value))
@@ -151,8 +156,9 @@ def _taps(source: int, target: int, filter: _Filter, condition: FilterBoundaryCo
     if condition == FilterBoundaryCondition.repeat:
         index %= source
     elif condition == FilterBoundaryCondition.mirror:
-        index %= 2 * source
-        index = np.minimum(index, 2 * source - 1 - index)
+        period = max(2 * (source - 1), 1)  # the pixel at the border is not repeated
+        index %= period
+        index = np.minimum(index, np.abs(period - index)) % source
     else:
         outside = (index < 0) | (index >= source)
         if condition != FilterBoundaryCondition.clamp:
@@ -164,8 +170,11 @@ def _taps(source: int, target: int, filter: _Filter, condition: FilterBoundaryCo
 
 
 def _resampled(rows: NDArray[Any], target: int, filter: _Filter, condition: FilterBoundaryCondition) -> NDArray[Any]:
-    """Returns an array whose second axis has `target` pixels instead of those of `rows`."""
+    """Returns an array whose second axis has `target` pixels instead of those of `rows`. An axis that keeps its size is not filtered."""
     import numpy as np
+
+    if rows.shape[1] == target:
+        return rows
 
     index, weights, added = _taps(rows.shape[1], target, filter, condition)
     result = np.empty((rows.shape[0], target, rows.shape[2]), rows.dtype)
@@ -210,8 +219,8 @@ for _class in (_PixelFormat, _FileFormat):  # what users know them by
 del _class
 _CHANNELS: dict[_PixelFormat, list[str]] = {f: list(f.name.upper()) for f in _PixelFormat if f != _PixelFormat.multi_channel}
 _Type: TypeAlias = DataStruct.Type
-# Source: the row of Y of the matrix from sRGB's primaries to CIE XYZ (IEC 61966-2-1, with all digits that the primaries give)
-_LUMINANCE = {"R": 0.212671, "G": 0.715160, "B": 0.072169}
+# Source: the luminance of linear RGB in ITU-R BT.709
+_LUMINANCE = {"R": 0.2126, "G": 0.7152, "B": 0.0722}
 _executor: Any = None
 
 
@@ -219,8 +228,8 @@ class Bitmap(Object):
     """Bitmap(pixel_format, component_type, width, height, ...), Bitmap(array, ...) or Bitmap(path): an image in the host's memory.
 
     numpy.asarray(bitmap) shows its pixels without a copy, as an array of shape (height, width, channels), or (height, width) for one
-    channel (an array of shape (height, width, 1) that a bitmap was made of keeps its shape). Integer components stand for 0 to 1; signed
-    ones for -1 to 1. Colors are in sRGB where `srgb_gamma` says so, which is the default for uint8, and linear otherwise.
+    channel (an array of shape (height, width, 1) that a bitmap was made of keeps its shape). Integer components of 8 and 16 bits stand for 0 to 1; signed
+    ones for -1 to 1; wider ones are plain numbers. Colors are in sRGB where `srgb_gamma` says so, which is the default for uint8 and uint16, and linear otherwise.
     """
 
     PixelFormat: TypeAlias = _PixelFormat
@@ -284,7 +293,7 @@ class Bitmap(Object):
             raise ArgumentValueError("Bitmap: 'data': expected at least one channel, got the shape {}".format(pixels.shape))
         if pixel_format is None:
             pixel_format = (_PixelFormat.multi_channel if count > 4 or channel_names else
-                            (_PixelFormat.y, _PixelFormat.rg, _PixelFormat.rgb, _PixelFormat.rgba)[count - 1])
+                            (_PixelFormat.y, _PixelFormat.ya, _PixelFormat.rgb, _PixelFormat.rgba)[count - 1])
         pixel_format = _PixelFormat(pixel_format)
         if pixel_format != _PixelFormat.multi_channel and count != len(_CHANNELS[pixel_format]):
             raise ArgumentValueError("Bitmap: 'data': the pixel format {} has {} channels, got the shape {}".format(
@@ -305,12 +314,12 @@ class Bitmap(Object):
     def _set(self, pixels, pixel_format, channel_names, srgb_gamma):
         import numpy as np
 
-        names = list(channel_names) or _CHANNELS.get(pixel_format) or ["ch{}".format(i) for i in range(pixels.shape[2])]
+        names = list(channel_names) or _CHANNELS.get(pixel_format) or ["channel{}".format(i) for i in range(pixels.shape[2])]
         if len(names) != pixels.shape[2] or not all(isinstance(n, str) for n in names) or len(set(names)) != len(names):
             raise ArgumentValueError("Bitmap: 'channel_names': expected {} different names, got {}".format(pixels.shape[2], names))
         self._pixels = np.require(pixels, requirements=["C", "W", "O"])
         self._pixel_format, self._names, self._flat = pixel_format, list(names), pixels.shape[2] == 1
-        self._srgb_gamma = pixels.dtype == np.uint8 if srgb_gamma is None else bool(srgb_gamma)
+        self._srgb_gamma = pixels.dtype in (np.uint8, np.uint16) if srgb_gamma is None else bool(srgb_gamma)
 
     @staticmethod
     def load_from_file(path: _Path) -> Bitmap:
@@ -431,7 +440,7 @@ class Bitmap(Object):
         return _CHANNELS.get(self._pixel_format, self._names)
 
     def _flags(self, channel: int) -> DataStruct.Flags:
-        flags = DataStruct.Flags.normalized if self._pixels.dtype.kind in "iu" else DataStruct.Flags.none
+        flags = _normalized(self.component_type)
         return flags | DataStruct.Flags.srgb_gamma if self._srgb_gamma and not _is_alpha(self._roles()[channel]) else flags
 
     # Changes and copies
@@ -446,7 +455,7 @@ class Bitmap(Object):
 
     def split(self) -> list[tuple[str, Bitmap]]:
         """split(): returns the layers of a multi_channel bitmap as a list of (name, Bitmap). The layer of a channel is what stands in its
-        name before the last point; the layer of channels without a point is called "<root>"."""
+        name before the last point; the layer of channels without a point has the name ""."""
         import numpy as np
 
         layers: dict[str, list[int]] = {}
@@ -461,7 +470,7 @@ class Bitmap(Object):
                     kind, order = pixel_format, [names.index(n) for n in known]
             part = Bitmap.__new__(Bitmap)
             part._set(np.ascontiguousarray(self._pixels[..., [channels[i] for i in order]]), kind, [names[i] for i in order], self._srgb_gamma)
-            result.append((layer or "<root>", part))
+            result.append((layer, part))
         return result
 
     def convert(self, pixel_format: _PixelFormat | None = None, component_type: DataStruct.Type | None = None,
@@ -513,7 +522,7 @@ class Bitmap(Object):
         wide = {_Type.int32, _Type.int64, _Type.uint32, _Type.uint64, _Type.float64} & {kind, self.component_type}
         work: Any = np.float64 if wide else np.float32
         for i, source in enumerate(sources):
-            flags = DataStruct.Flags.normalized | (gamma if srgb and is_color[i] else 0)
+            flags = _normalized(kind) | (gamma if srgb and is_color[i] else 0)
             if not isinstance(source, list):
                 result[..., i] = encoded(np.array([source], work), kind, flags)[0]
             elif same:
@@ -522,7 +531,7 @@ class Bitmap(Object):
                 values: Any = 0
                 for weight, channel in source:
                     from_srgb = self._flags(channel) & gamma
-                    part = linear(self._pixels[..., channel], DataStruct.Flags.normalized | from_srgb, work)
+                    part = linear(self._pixels[..., channel], _normalized(self.component_type) | from_srgb, work)
                     values = part if weight == 1 else values + part * work(weight)
                 result[..., i] = encoded(values, kind, flags)
         return result
@@ -537,7 +546,7 @@ class Bitmap(Object):
                      clamp: tuple[float, float] = ...) -> Bitmap: ...
 
     def resample(self, *args: Any, **kwargs: Any) -> Any:
-        """resample(width, height, filter=LanczosFilter(), bc=(clamp, clamp), clamp=(-inf, inf)): returns the image in another size;
+        """resample(width, height, filter=BoxFilter(), bc=(clamp, clamp), clamp=(-inf, inf)): returns the image in another size;
         resample(target, ...) writes it into the Bitmap `target`, of the same channels and components.
 
         `bc` says what lies beyond the border, horizontally and vertically. Values are filtered as they are stored, so convert sRGB to
@@ -561,7 +570,7 @@ class Bitmap(Object):
     def _resample_into(self, target, filter=None, bc=(FilterBoundaryCondition.clamp,) * 2, clamp=(-math.inf, math.inf)):
         import numpy as np
 
-        filter = LanczosFilter() if filter is None else filter
+        filter = BoxFilter() if filter is None else filter
         if not isinstance(filter, _Filter):
             raise ArgumentTypeError("Bitmap.resample: 'filter': expected a BoxFilter, TentFilter, GaussianFilter, MitchellFilter or LanczosFilter, got {}".format(
                 type(filter).__name__))
@@ -571,7 +580,7 @@ class Bitmap(Object):
         if self.empty() or target.empty():
             raise ArgumentValueError("Bitmap.resample: a bitmap has no pixels")
         horizontal, vertical = (FilterBoundaryCondition(c) for c in bc)
-        normalized = DataStruct.Flags.normalized
+        normalized = _normalized(self.component_type)
         work = np.float64 if self._pixels.itemsize > 2 and self.component_type != _Type.float32 else np.float32
         values = linear(self._pixels, normalized, work)
         values = _resampled(values, target.width, filter, horizontal)

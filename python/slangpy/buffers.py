@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from . import _slangpy
-from .enums import BufferDesc, BufferUsage, Format, MemoryType
+from .enums import BufferDesc, BufferUsage, Format, MemoryType, ResourceState
 from .tensors import note_storage
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ class Buffer(_slangpy.Tensor):
         return device.create_buffer(*args, **kwargs)  # type: ignore[union-attr, return-value]
 
     usage: BufferUsage = BufferUsage.none  # type: ignore[assignment] # each buffer has its own
+    _default_state: ResourceState = ResourceState.undefined
     memory_type: MemoryType = MemoryType.device_local  # type: ignore[assignment]
 
     def __getattr__(self, name):
@@ -43,8 +44,8 @@ class Buffer(_slangpy.Tensor):
 
     @property
     def struct_size(self) -> int:
-        """Bytes of an element; 1 when the buffer has no element type and no struct_size was given."""
-        return self._struct_size or self.size // max(self.element_count, 1)
+        """Bytes of an element; 0 when the buffer has no element type and no struct_size was given."""
+        return self._struct_size
 
     @property
     def descriptor_handle_ro(self) -> DescriptorHandle:
@@ -104,7 +105,7 @@ class Buffer(_slangpy.Tensor):
     def desc(self) -> BufferDesc:
         """The BufferDesc that the buffer was made with, without `data`."""
         return BufferDesc(size=self.size, struct_size=self._struct_size, format=self.format, memory_type=self.memory_type, usage=self.usage,
-                          label=self.label)
+                          default_state=self._default_state, label=self.label)
 
     def copy_from_numpy(self, data: _ArrayLike) -> None:  # type: ignore[override]
         """copy_from_numpy(data): copies the bytes of an array to the beginning of the buffer. An array with more bytes than the buffer
@@ -139,7 +140,7 @@ def _number(value, name):
     except AttributeError:
         raise TypeError("create_buffer: argument '{}': expected an int, got {!r}".format(name, type(value))) from None
     if number < 0:
-        raise ValueError("create_buffer: argument '{}': expected 0 or more, got {}".format(name, number))
+        raise _slangpy.ArgumentValueError("create_buffer: argument '{}': expected 0 or more, got {}".format(name, number))
     return number
 
 
@@ -157,7 +158,7 @@ def create_buffer(
     if not isinstance(format, Format):
         raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(type(format)))
     if kind is not None and format is not Format.undefined:
-        raise ValueError("create_buffer: expected 'struct_type' or 'format', got both")
+        raise _slangpy.ArgumentValueError("create_buffer: expected 'struct_type' or 'format', got both")
     memory_type, usage = MemoryType(memory_type), BufferUsage(usage)
     if kind is None and format is not Format.undefined:
         kind = format.slang_type
@@ -172,25 +173,26 @@ def create_buffer(
         probe = _slangpy._buffer_make(_slangpy.Tensor, device, kind, 1)
         stride = _slangpy._buffer_size(probe)
         if struct_size and struct_size != stride:
-            raise ValueError("create_buffer: argument 'struct_size': the type has {} bytes, got {}".format(stride, struct_size))
+            raise _slangpy.ArgumentValueError("create_buffer: argument 'struct_size': the type has {} bytes, got {}".format(stride, struct_size))
     if not size and not element_count:
         size = given
     if element_count:
         if not stride:
-            raise ValueError("create_buffer: 'element_count' needs 'struct_size', 'struct_type' or 'format'")
+            raise _slangpy.ArgumentValueError("create_buffer: 'element_count' needs 'struct_size', 'struct_type' or 'format'")
         if size and size != element_count * stride:
-            raise ValueError("create_buffer: argument 'size': {} elements of {} bytes are {} bytes, got {}".format(
+            raise _slangpy.ArgumentValueError("create_buffer: argument 'size': {} elements of {} bytes are {} bytes, got {}".format(
                 element_count, stride, element_count * stride, size))
         size = element_count * stride
     if not size:
-        raise ValueError("create_buffer: expected 'size', 'element_count' or 'data', got none of them")
+        raise _slangpy.ArgumentValueError("create_buffer: expected 'size', 'element_count' or 'data', got none of them")
     if stride and size % stride:
-        raise ValueError("create_buffer: {} bytes are no whole number of elements of {} bytes".format(size, stride))
+        raise _slangpy.ArgumentValueError("create_buffer: {} bytes are no whole number of elements of {} bytes".format(size, stride))
     if source is not None and given != size:
-        raise ValueError("create_buffer: argument 'data': expected {} bytes, got {}".format(size, given))
+        raise _slangpy.ArgumentValueError("create_buffer: argument 'data': expected {} bytes, got {}".format(size, given))
     buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
     buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
-    buffer._struct_size = stride
+    buffer._struct_size = struct_size if format is not Format.undefined else stride
+    buffer._default_state = ResourceState(default_state or 0)
     _slangpy._set_usage(buffer, usage)
     if source is not None:
         _slangpy._buffer_write(buffer, source)
@@ -250,23 +252,23 @@ def _write_columns(np, raw, layout, offset, data):
         for name, values in data.items():
             field = layout.find_field(name)
             if field is None:
-                raise ValueError("write_from_numpy: {} has no field '{}'".format(layout.name, name))
+                raise _slangpy.ArgumentValueError("write_from_numpy: {} has no field '{}'".format(layout.name, name))
             _write_columns(np, raw, field.type_layout, offset + field.offset, values)
         return
     scalar = layout.unwrap_array()
     pointer = scalar.type.kind == _slangpy.TypeReflection.Kind.pointer
     dtype = "u8" if pointer else _SCALARS.get(scalar.type.scalar_type.name)
     if dtype is None:
-        raise ValueError("write_from_numpy: expected a dict for {}, got an array".format(layout.name))
+        raise _slangpy.ArgumentValueError("write_from_numpy: expected a dict for {}, got an array".format(layout.name))
     count = max(scalar.type.row_count * scalar.type.col_count, 1)
     if dtype == "u4" and scalar.type.is_bool:
         dtype = "u{}".format(scalar.size // count)
     data = np.asarray(data)
     if data.shape[:1] != raw.shape[:1]:
-        raise ValueError("write_from_numpy: expected arrays whose first dimension is {}, got {}".format(len(raw), data.shape))
+        raise _slangpy.ArgumentValueError("write_from_numpy: expected arrays whose first dimension is {}, got {}".format(len(raw), data.shape))
     values = np.ascontiguousarray(data.reshape(len(raw), -1), dtype=dtype).view(np.uint8)
     if values.shape[1] != layout.size:
-        raise ValueError("write_from_numpy: {} takes {} bytes of each row, got {}".format(layout.name, layout.size, values.shape[1]))
+        raise _slangpy.ArgumentValueError("write_from_numpy: {} takes {} bytes of each row, got {}".format(layout.name, layout.size, values.shape[1]))
     raw[:, offset:offset + layout.size] = values
 
 

@@ -82,8 +82,9 @@ class _Field:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return "DataStruct.Field(name={!r}, type={}, flags={!r}, offset={}, default_value={})".format(
-            self.name, self.type.name, self.flags, self.offset, self.default_value)
+        flags = [f for f in ("normalized", "srgb_gamma", "default") if self.flags & _Flags[f]]
+        return 'Field(name="{}", type={}, flags={}, size={}, offset={})'.format(
+            self.name, self.type.name, "({})".format(" | ".join(flags)) if len(flags) > 1 else flags[0] if flags else "none", self.size, self.offset)
 
 
 for _class in (_Type, _Flags, _ByteOrder, _Field):  # what users know them by

@@ -239,6 +239,7 @@ class Device(_slangpy._Device):
         plain = options == SlangCompilerOptions(include_paths=options.include_paths)
         desc.include_paths = options.include_paths = paths
         desc.compiler_options = options
+        desc.type = DeviceType[self._info()["backend"]]  # which automatic has become
         self._desc = desc
         self._names = None
         self._session = None
@@ -365,7 +366,7 @@ class Device(_slangpy._Device):
         try:
             feature = Feature[feature] if isinstance(feature, str) else Feature(feature)
         except (KeyError, ValueError):
-            raise ValueError("has_feature: expected a Feature, got {!r}".format(feature)) from None
+            raise _slangpy.ArgumentValueError("has_feature: expected a Feature, got {!r}".format(feature)) from None
         return feature in self.features
 
     @property
@@ -867,7 +868,7 @@ def create_device(
         try:
             type = DeviceType[override.strip().lower()]
         except KeyError:
-            raise ValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
+            raise _slangpy.ArgumentValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
                 ", ".join(DeviceType.__members__), override)) from None
     paths = [*include_paths, os.path.dirname(os.path.abspath(__file__))]  # as SlangPy does, whose scripts look for it in desc
     return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=paths,

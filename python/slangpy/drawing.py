@@ -31,7 +31,7 @@ def _member(kind: Any, value: Any, name: str) -> int:
     try:
         return int(kind[value] if isinstance(value, str) else kind(value))
     except (KeyError, ValueError):
-        raise ValueError("draw: argument '{}': expected one of {}, got {!r}".format(name, ", ".join(kind.__members__), value)) from None
+        raise _slangpy.ArgumentValueError("draw: argument '{}': expected one of {}, got {!r}".format(name, ", ".join(kind.__members__), value)) from None
 
 
 def _blend_of(blend: Any) -> tuple[int, ...]:
@@ -39,7 +39,7 @@ def _blend_of(blend: Any) -> tuple[int, ...]:
         return (0,) * 8
     if isinstance(blend, str):
         if blend not in _BLENDS:
-            raise ValueError("draw: argument 'blend': expected one of {}, a ColorTargetDesc or a dict, got {!r}".format(", ".join(_BLENDS), blend))
+            raise _slangpy.ArgumentValueError("draw: argument 'blend': expected one of {}, a ColorTargetDesc or a dict, got {!r}".format(", ".join(_BLENDS), blend))
         a, b, c, d = _BLENDS[blend]
         return (1, a, b, 1, c, d, 1, 0)
     desc = _as(ColorTargetDesc, dict({"enable_blend": True}, **blend) if isinstance(blend, dict) else blend, "blend")
@@ -156,10 +156,10 @@ class Draw:
         if indices is not None and not isinstance(indices, _slangpy.Tensor):
             indices = _slangpy.Tensor.from_numpy(self._module.device, _indices(indices))
         if not 0 <= instances <= 0xFFFFFFFF:
-            raise ValueError("draw: argument 'instances': expected 0 to 4294967295, got {}".format(instances))
+            raise _slangpy.ArgumentValueError("draw: argument 'instances': expected 0 to 4294967295, got {}".format(instances))
         nothing = count == 0 or instances == 0 or (scissor is not None and 0 in scissor[2:])
         if vertices is None and indices is None:
-            raise ValueError("draw: argument 'vertices': expected attributes or a count")
+            raise _slangpy.ArgumentValueError("draw: argument 'vertices': expected attributes or a count")
         return _slangpy._raster_draw(  # type: ignore[return-value]
             made.raster, targets, None if depth is None else _depth(depth),
             (viewport, None if scissor is None else tuple(scissor), 0, None if blend_color is None else tuple(blend_color)),
@@ -177,7 +177,7 @@ class Draw:
             if name == "vertices" and hasattr(given, "__index__"):
                 count = int(given)
                 if not 0 <= count <= 0xFFFFFFFF:
-                    raise ValueError("draw: argument 'vertices': expected 0 to 4294967295, got {}".format(count))
+                    raise _slangpy.ArgumentValueError("draw: argument 'vertices': expected 0 to 4294967295, got {}".format(count))
                 continue
             if not hasattr(given, "items"):
                 raise TypeError("draw: argument '{}': expected a dict of attributes{}, got {!r}".format(
@@ -215,7 +215,7 @@ def _indices(value: Any) -> Any:
         raise TypeError("draw: argument 'indices': expected whole numbers, got {}".format(array.dtype))
     if array.dtype != np.uint16:
         if array.size and (int(array.min()) < 0 or int(array.max()) > 0xFFFFFFFF):
-            raise ValueError("draw: argument 'indices': expected numbers from 0 to 4294967295")
+            raise _slangpy.ArgumentValueError("draw: argument 'indices': expected numbers from 0 to 4294967295")
         array = array.astype(np.uint32)
     return np.ascontiguousarray(array).reshape(-1)
 

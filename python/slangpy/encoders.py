@@ -240,7 +240,7 @@ def submit(
             hint = "; finish() gives one" if isinstance(commands, CommandEncoder) else ""
             raise TypeError("{}: expected CommandBuffers, got {!r}{}".format(where, type(commands), hint))
         if commands.device is not device:
-            raise ValueError("{}: a command buffer belongs to another device".format(where))
+            raise _slangpy.ArgumentValueError("{}: a command buffer belongs to another device".format(where))
     waits = _fence_pairs(device, wait_fences, wait_fence_values, "wait_fences", where)
     signals = _fence_pairs(device, signal_fences, signal_fence_values, "signal_fences", where)
     for fence, value in waits:
@@ -287,12 +287,12 @@ def _open_handle(device):
 def _fence_pairs(device, fences, values, name, where):
     fences, values = list(fences or ()), list(values or ())
     if len(fences) != len(values):
-        raise ValueError("{}: argument '{}': {} fences with {} values".format(where, name, len(fences), len(values)))
+        raise _slangpy.ArgumentValueError("{}: argument '{}': {} fences with {} values".format(where, name, len(fences), len(values)))
     for fence in fences:
         if not isinstance(fence, Fence):
             raise TypeError("{}: argument '{}': expected Fences, got {!r}".format(where, name, type(fence)))
         if fence.device is not device:
-            raise ValueError("{}: argument '{}': a fence belongs to another device".format(where, name))
+            raise _slangpy.ArgumentValueError("{}: argument '{}': a fence belongs to another device".format(where, name))
     return list(zip(fences, values))
 
 
@@ -318,13 +318,13 @@ class Fence(_Child):
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError("{}: expected an int, got {!r}".format(where, type(value)))
         if not 0 <= value <= Fence.MAX_VALUE:
-            raise ValueError("{}: expected a value of 64 bits, got {}".format(where, value))
+            raise _slangpy.ArgumentValueError("{}: expected a value of 64 bits, got {}".format(where, value))
         return value
 
     def _check_signal(self, value):
         last = self._pending[-1][0] if self._pending else self._reached
         if self._value(value, "Fence.signal") <= last:
-            raise ValueError("Fence.signal: expected a value above {}, got {}".format(last, value))
+            raise _slangpy.ArgumentValueError("Fence.signal: expected a value above {}, got {}".format(last, value))
 
     def _will_reach(self, value):
         return value <= (self._pending[-1][0] if self._pending else self._reached)
@@ -410,7 +410,7 @@ class QueryPool(_Child):
     def __init__(self, device: Device, type: QueryType = QueryType.timestamp, count: int = 1) -> None:
         self.type = QueryType(type)
         if not isinstance(count, int) or count < 1:
-            raise ValueError("create_query_pool: argument 'count': expected 1 or more, got {!r}".format(count))
+            raise _slangpy.ArgumentValueError("create_query_pool: argument 'count': expected 1 or more, got {!r}".format(count))
         if not device._info()["timestamp_period_ns"]:
             raise _slangpy.Error("create_query_pool: the device has no timestamps")
         self.device = device
@@ -421,7 +421,7 @@ class QueryPool(_Child):
         if not isinstance(index, int) or not isinstance(count, int):
             raise TypeError("{}: expected int indices, got {!r}".format(where, (index, count)))
         if index < 0 or count < 0 or index + count > self.count:
-            raise IndexError("{}: queries {} to {} are beyond the pool's {}".format(where, index, index + count, self.count))
+            raise _slangpy.IndexOutOfRangeError("{}: queries {} to {} are beyond the pool's {}".format(where, index, index + count, self.count))
 
     @property
     def desc(self) -> QueryPoolDesc:

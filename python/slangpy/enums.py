@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from enum import Enum, EnumMeta, Flag, IntEnum, IntFlag
 
-from ._slangpy import uint3
+from . import _slangpy
 
 TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ class _Members(EnumMeta):
 
 
 class _IntEnum(IntEnum, metaclass=_Members):
-    """Numbers with names: str() is "DeviceType.vulkan"."""
+    """Numbers with names: str() and repr() are "DeviceType.vulkan"."""
 
     __str__ = Enum.__str__
+    __repr__ = Enum.__str__
 
     def __format__(self, spec):
         return int.__format__(self, spec) if spec else str(self)
@@ -58,6 +59,17 @@ class _IntFlag(IntFlag, metaclass=_Members):
 
     def __format__(self, spec):
         return int.__format__(self, spec) if spec else str(self)
+
+
+class Handedness(_IntEnum):
+    """slangpy.math.Handedness: which way z goes for one who looks along it."""
+
+    right_handed = 0
+    left_handed = 1
+
+
+Handedness.__module__ = "slangpy.math"
+_slangpy.math.Handedness = Handedness  # type: ignore[attr-defined]
 
 
 class DeviceType(_IntEnum):
@@ -442,6 +454,15 @@ class _Desc:
 class SlangCompilerOptions(_Desc):
     """Options for compiling Slang code. An option that the library or its target does not support is an error or a logged warning."""
 
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name, value):
+            if name == "include_paths" and value:  # Paths, as in SlangPy
+                from pathlib import Path
+
+                value = [Path(folder) for folder in value]
+            object.__setattr__(self, name, value)
+
     include_paths: Sequence[_Path] = []
     defines: dict[str, object] = {}
     shader_model: ShaderModel = ShaderModel.unknown
@@ -603,7 +624,7 @@ class BufferDesc(_Desc):
     format: Format = Format.undefined
     memory_type: MemoryType = MemoryType.device_local
     usage: BufferUsage = BufferUsage.none
-    default_state: Any = None
+    default_state: ResourceState = ResourceState.undefined
     label: str = ""
     data: Any = None
     struct_type: Any = None

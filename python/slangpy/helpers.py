@@ -29,7 +29,7 @@ MAX_DISPATCH_THREAD_GROUPS_X = 65535
 def check_concrete(shape: Shape) -> Shape:
     """Returns the shape, whose sizes must all be known; otherwise a ValueError."""
     if not shape.concrete:
-        raise ValueError("expected a shape whose sizes are known, got {}".format(shape))
+        raise _slangpy.ArgumentValueError("expected a shape whose sizes are known, got {}".format(shape))
     return shape
 
 
@@ -113,7 +113,7 @@ def find_type_layout_for_buffer(program_layout: Any, slang_type: Any) -> Any:
         slang_type = slang_type.type
     buffer = program_layout.find_type_by_name("StructuredBuffer<{}>".format(_name_of(slang_type)))
     if buffer is None:
-        raise ValueError("no type is named '{}'".format(_name_of(slang_type)))
+        raise _slangpy.ArgumentValueError("no type is named '{}'".format(_name_of(slang_type)))
     return program_layout.get_type_layout(buffer).element_type_layout
 
 

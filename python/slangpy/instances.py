@@ -81,7 +81,7 @@ class InstanceTensor(_Instances):
         if isinstance(data, _slangpy.Tensor):
             if tuple(data.shape) != shape:
                 message = "{}: argument 'data': Shape mismatch: expected {}, got {}"
-                raise ValueError(message.format(type(self).__name__, shape, tuple(data.shape)))
+                raise _slangpy.ArgumentValueError(message.format(type(self).__name__, shape, tuple(data.shape)))
             if data.dtype.name != struct.name:
                 message = "{}: argument 'data': expected a tensor of {}, got one of {}"
                 raise TypeError(message.format(type(self).__name__, struct.name, data.dtype.name))
@@ -183,7 +183,7 @@ class InstanceList(_Instances):
         for name in data:
             if name not in self._fields:
                 message = "{}: {} has no field '{}'; expected {}"
-                raise ValueError(message.format(type(self).__name__, self._struct.name, name, ", ".join(sorted(self._fields))))
+                raise _slangpy.ArgumentValueError(message.format(type(self).__name__, self._struct.name, name, ", ".join(sorted(self._fields))))
         self._data = dict(data)
 
     @property

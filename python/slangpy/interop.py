@@ -95,11 +95,11 @@ class NativeHandle:
         try:
             self.type = NativeHandleType[type] if isinstance(type, str) else NativeHandleType(type)
         except (KeyError, ValueError):
-            raise ValueError("NativeHandle: argument 'type': expected a NativeHandleType, got {!r}".format(type)) from None
+            raise _slangpy.ArgumentValueError("NativeHandle: argument 'type': expected a NativeHandleType, got {!r}".format(type)) from None
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError("NativeHandle: argument 'value': expected an int, got {!r}".format(value))
         if not 0 <= value < 1 << 64:
-            raise ValueError("NativeHandle: argument 'value': expected 64 bits, got {}".format(value))
+            raise _slangpy.ArgumentValueError("NativeHandle: argument 'value': expected 64 bits, got {}".format(value))
         self.value = value
 
     @staticmethod
@@ -170,7 +170,7 @@ def _take_handles(desc):
             raise _slangpy.Error(_HANDLES + "a Vulkan device of another library can be brought by C programs only; expected the native_handles "
                                  "of a Device of this process, got {!r}".format(handle))
         if handle and (handle.type not in (NativeHandleType.CUcontext, NativeHandleType.CUdevice) or handle.type in given):
-            raise ValueError(_HANDLES + "expected one CUcontext and its CUdevice, got {!r}".format(desc.existing_device_handles))
+            raise _slangpy.ArgumentValueError(_HANDLES + "expected one CUcontext and its CUdevice, got {!r}".format(desc.existing_device_handles))
         given[handle.type] = handle.value
     given.pop(NativeHandleType.undefined, None)
     if not given:
@@ -178,14 +178,14 @@ def _take_handles(desc):
     if _name_of(desc.type) == "automatic":
         desc.type = DeviceType.cuda
     if _name_of(desc.type) != "cuda":
-        raise ValueError(_HANDLES + "CUDA's handles need DeviceType.cuda, got {!r}".format(desc.type))
+        raise _slangpy.ArgumentValueError(_HANDLES + "CUDA's handles need DeviceType.cuda, got {!r}".format(desc.type))
     context, ordinal = given.get(NativeHandleType.CUcontext), given.get(NativeHandleType.CUdevice)
     if context == 0:
-        raise ValueError(_HANDLES + "the CUcontext is NULL")
+        raise _slangpy.ArgumentValueError(_HANDLES + "the CUcontext is NULL")
     if ordinal is None:
         return context, desc.adapter_luid
     if desc.adapter_luid and desc.adapter_luid[0] != ordinal + 1:
-        raise ValueError(_HANDLES + "the CUdevice is {}, and 'adapter_luid' is that of {}".format(ordinal, desc.adapter_luid[0] - 1))
+        raise _slangpy.ArgumentValueError(_HANDLES + "the CUdevice is {}, and 'adapter_luid' is that of {}".format(ordinal, desc.adapter_luid[0] - 1))
     return context, [ordinal + 1] + [0] * 15
 
 
@@ -243,12 +243,12 @@ def _torch_index(torch, given):
         try:
             asked = torch.device(given)
         except (RuntimeError, TypeError) as error:
-            raise ValueError(where + "expected a torch.device, 'cuda:1' or a number, got {!r}".format(given)) from error
+            raise _slangpy.ArgumentValueError(where + "expected a torch.device, 'cuda:1' or a number, got {!r}".format(given)) from error
         if asked.type != "cuda":
-            raise ValueError(where + "expected a CUDA device, got {!r}".format(given))
+            raise _slangpy.ArgumentValueError(where + "expected a CUDA device, got {!r}".format(given))
         index = torch.cuda.current_device() if asked.index is None else asked.index
     if not 0 <= index < torch.cuda.device_count():
-        raise ValueError(where + "expected a number below {}, got {}".format(torch.cuda.device_count(), index))
+        raise _slangpy.ArgumentValueError(where + "expected a number below {}, got {}".format(torch.cuda.device_count(), index))
     return index
 
 

@@ -4,6 +4,7 @@ Angles are in radians, coordinates right-handed unless said otherwise. The types
 """
 
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from typing import Any, Generic, SupportsFloat, SupportsIndex, TypeVar, final, overload
 
 from numpy.typing import NDArray
@@ -473,11 +474,11 @@ _N = TypeVar("_N", bound=_Real | _Integer)
 _V = TypeVar("_V", bound=_Numbers[Any, Any])
 _Float3 = float3 | Sequence[float] | Buffer | NDArray[Any]
 
-class Handedness:
-    """Which way z goes for one who looks along it: a plain int."""
+class Handedness(IntEnum):
+    """Which way z goes for one who looks along it."""
 
-    right_handed: int
-    left_handed: int
+    right_handed = 0
+    left_handed = 1
 
 _T = TypeVar("_T", bound=_Matrix[Any, Any] | quatf)
 

@@ -135,14 +135,19 @@ class _Loader:
                 value = _read(*names[name])
             elif every and not name.startswith("_"):
                 value = _read(home, name)
+                if value is None and name in sys.modules["slangpy"].__all__:
+                    value = getattr(sys.modules["slangpy"], name)
             if value is None:
                 raise AttributeError("module '{}' has no attribute '{}'".format(module.__name__, name))
             setattr(module, name, value)
             return value
 
-        module.__getattr__ = read
+        def star():
+            """The names that `from module import *` gives: of a path with all names, those of the whole package, too."""
+            return sorted((set(names) - {"*"}) | (set(sys.modules["slangpy"].__all__) if every else set()))
+
+        module.__getattr__ = lambda name: star() if name == "__all__" else read(name)
         module.__dir__ = lambda: sorted(set(vars(module)) | set(names) | children | (set(dir(sys.modules["slangpy"])) if every else set()))
-        module.__all__ = sorted(names)
 
 
 def spec_of(name, spec_class):

@@ -498,7 +498,7 @@ class RenderPassColorAttachment(_Data):
 
     view: Any = None
     resolve_target: Any = None
-    load_op: LoadOp = LoadOp.dont_care
+    load_op: LoadOp = LoadOp.clear
     store_op: StoreOp = StoreOp.store
     clear_value: float4 = float4(0)
 
@@ -507,12 +507,12 @@ class RenderPassDepthStencilAttachment(_Data):
     """The depth and stencil target of a render pass."""
 
     view: Any = None
-    depth_load_op: LoadOp = LoadOp.dont_care
+    depth_load_op: LoadOp = LoadOp.clear
     depth_store_op: StoreOp = StoreOp.store
     depth_clear_value: float = 1.0
     depth_read_only: bool = False
-    stencil_load_op: LoadOp = LoadOp.dont_care
-    stencil_store_op: StoreOp = StoreOp.dont_care
+    stencil_load_op: LoadOp = LoadOp.clear
+    stencil_store_op: StoreOp = StoreOp.store
     stencil_clear_value: int = 0
     stencil_read_only: bool = False
 

@@ -541,6 +541,12 @@ def _load_from_source(device, name, source, options=None, link=[]):
     return _load_text(device, name, source, options, link)
 
 
+def _get_options(module):
+    """The options that the module was loaded with: a dict."""
+    made = module._made
+    return dict(made[3] or {}) if made else {}
+
+
 _load_from_file.__doc__ = _load_file.__doc__
 _slangpy.Module.load_from_source = staticmethod(_load_from_source)  # type: ignore[method-assign, assignment]
 _slangpy.Module.load_from_file = staticmethod(_load_from_file)  # type: ignore[method-assign, assignment]
@@ -552,6 +558,7 @@ _slangpy.Module.session = property(_session)  # type: ignore[method-assign, assi
 _slangpy.Module.device_module = property(_device_module)  # type: ignore[method-assign, assignment]
 _slangpy.Module.logger = property(_get_logger, _set_logger)  # type: ignore[method-assign, assignment]
 _slangpy.Module.link = property(_link)  # type: ignore[method-assign, assignment]
+_slangpy.Module.options = property(_get_options)  # type: ignore[attr-defined]
 
 
 def _function_missing(self, name):
@@ -648,7 +655,7 @@ class ShaderProgram(_Child):
         if not isinstance(self, ShaderProgram):
             raise TypeError("{}: argument 'program': expected a ShaderProgram, got {!r}".format(where, type(self)))
         if len(self.entry_points) != 1:
-            raise ValueError("{}: argument 'program': expected one entry point, got {}".format(where, len(self.entry_points)))
+            raise _slangpy.ArgumentValueError("{}: argument 'program': expected one entry point, got {}".format(where, len(self.entry_points)))
         return self.entry_points[0]
 
     def __repr__(self):
@@ -701,7 +708,7 @@ class ComputeKernel(_Child):
     def __init__(self, device: Device, program: ShaderProgram) -> None:
         entry = ShaderProgram._only(program, "create_compute_kernel")
         if entry.module.device is not device:
-            raise ValueError("create_compute_kernel: argument 'program': it belongs to another device")
+            raise _slangpy.ArgumentValueError("create_compute_kernel: argument 'program': it belongs to another device")
         self.device, self.program, self._function = device, program, entry.function
 
     @property
@@ -750,7 +757,7 @@ class ComputePipeline(_Child):
     def __init__(self, device: Device, program: ShaderProgram, label: str | None = None) -> None:
         self.entry_point = ShaderProgram._only(program, "create_compute_pipeline")
         if self.entry_point.module.device is not device:
-            raise ValueError("create_compute_pipeline: argument 'program': it belongs to another device")
+            raise _slangpy.ArgumentValueError("create_compute_pipeline: argument 'program': it belongs to another device")
         self.device, self.program, self.label = device, program, label
 
     @property

@@ -63,20 +63,20 @@ class InputLayout(_Child):
         full.vertex_streams = [VertexStreamDesc(s) for s in _list_of(VertexStreamDesc, full.vertex_streams, "vertex_streams")]
         full.input_elements = [InputElementDesc(e) for e in _list_of(InputElementDesc, full.input_elements, "input_elements")]
         if len(full.vertex_streams) > _MOST_STREAMS:
-            raise ValueError("{}: argument 'vertex_streams': expected at most {}, got {}".format(where, _MOST_STREAMS, len(full.vertex_streams)))
+            raise _slangpy.ArgumentValueError("{}: argument 'vertex_streams': expected at most {}, got {}".format(where, _MOST_STREAMS, len(full.vertex_streams)))
         for element in full.input_elements:
             if not isinstance(element.semantic_name, str) or not element.semantic_name:
-                raise ValueError("{}: argument 'input_elements': expected a semantic_name, got {!r}".format(where, element.semantic_name))
+                raise _slangpy.ArgumentValueError("{}: argument 'input_elements': expected a semantic_name, got {!r}".format(where, element.semantic_name))
             if not element.format:
-                raise ValueError("{}: input element '{}': no format is given".format(where, element.semantic_name))
+                raise _slangpy.ArgumentValueError("{}: input element '{}': no format is given".format(where, element.semantic_name))
             if not 0 <= element.buffer_slot_index < len(full.vertex_streams):
-                raise ValueError("{}: input element '{}': buffer_slot_index {} with {} vertex streams".format(
+                raise _slangpy.ArgumentValueError("{}: input element '{}': buffer_slot_index {} with {} vertex streams".format(
                     where, element.semantic_name, element.buffer_slot_index, len(full.vertex_streams)))
             if not (0 <= element.semantic_index <= _MOST and 0 <= element.offset <= _MOST):
-                raise ValueError("{}: input element '{}': expected a semantic_index and an offset of 0 or more".format(where, element.semantic_name))
+                raise _slangpy.ArgumentValueError("{}: input element '{}': expected a semantic_index and an offset of 0 or more".format(where, element.semantic_name))
         for i, stream in enumerate(full.vertex_streams):
             if not (0 <= stream.stride <= _MOST and 0 <= stream.instance_data_step_rate <= _MOST):
-                raise ValueError("{}: vertex stream {}: expected a stride and an instance_data_step_rate of 0 or more".format(where, i))
+                raise _slangpy.ArgumentValueError("{}: vertex stream {}: expected a stride and an instance_data_step_rate of 0 or more".format(where, i))
         self.device, self._desc = device, full
 
     @property
@@ -158,25 +158,25 @@ class RenderPipeline(_Child):
         if not isinstance(program, ShaderProgram):
             raise TypeError("{}: argument 'program': expected a ShaderProgram, got {!r}".format(where, type(program)))
         if program.device is not device:
-            raise ValueError("{}: argument 'program': it belongs to another device".format(where))
+            raise _slangpy.ArgumentValueError("{}: argument 'program': it belongs to another device".format(where))
         layout: Any = desc.input_layout
         if layout is not None and not isinstance(layout, InputLayout):
             raise TypeError("{}: argument 'input_layout': expected an InputLayout or None, got {!r}".format(where, type(layout)))
         if layout is not None and layout.device is not device:
-            raise ValueError("{}: argument 'input_layout': it belongs to another device".format(where))
+            raise _slangpy.ArgumentValueError("{}: argument 'input_layout': it belongs to another device".format(where))
         self.device, self.program, self.label, self._desc = device, program, desc.label or "", desc
         stages: dict[str, SlangEntryPoint] = {}
         for entry in program.entry_points:
             stage = entry.stage.name
             if stage not in ("vertex", "fragment"):
-                raise ValueError("{}: argument 'program': entry point '{}' is of stage '{}'; expected a vertex and a fragment entry point".format(
+                raise _slangpy.ArgumentValueError("{}: argument 'program': entry point '{}' is of stage '{}'; expected a vertex and a fragment entry point".format(
                     where, entry.name, stage))
             if stage in stages:
-                raise ValueError("{}: argument 'program': expected one {} entry point, got '{}' and '{}'".format(
+                raise _slangpy.ArgumentValueError("{}: argument 'program': expected one {} entry point, got '{}' and '{}'".format(
                     where, stage, stages[stage].name, entry.name))
             stages[stage] = entry
         if "vertex" not in stages:
-            raise ValueError("{}: argument 'program': it has no vertex entry point".format(where))
+            raise _slangpy.ArgumentValueError("{}: argument 'program': it has no vertex entry point".format(where))
         self._entries: tuple[SlangEntryPoint, ...] = tuple(stages[s] for s in ("vertex", "fragment") if s in stages)
         self._rasters: dict[tuple[bool, bool, int], Any] = {}
         self._outputs = 0
@@ -190,7 +190,7 @@ class RenderPipeline(_Child):
             _refuse("{}: PrimitiveTopology.patch_list (tessellation)".format(where))
         targets = _list_of(ColorTargetDesc, desc.targets, "targets")
         if len(targets) > _MOST_TARGETS:
-            raise ValueError("{}: argument 'targets': expected at most {}, got {}".format(where, _MOST_TARGETS, len(targets)))
+            raise _slangpy.ArgumentValueError("{}: argument 'targets': expected at most {}, got {}".format(where, _MOST_TARGETS, len(targets)))
         ds = _as(DepthStencilDesc, desc.depth_stencil or {}, "depth_stencil")
         r = _as(RasterizerDesc, desc.rasterizer or {}, "rasterizer")
         ms = _as(MultisampleDesc, desc.multisample or {}, "multisample")
@@ -276,7 +276,7 @@ def _color(value: Any, format: Format) -> tuple[str, tuple[Any, ...]]:
     """Returns a clear value for a format: the letter of its kind of numbers, and the numbers."""
     values = [value] * 4 if isinstance(value, (int, float)) else list(value)
     if len(values) != 4:
-        raise ValueError("clear_value: expected four numbers, got {!r}".format(value))
+        raise _slangpy.ArgumentValueError("clear_value: expected four numbers, got {!r}".format(value))
     letter = _letters.get(format)
     if letter is None:
         letter = _letters[format] = {FormatType.uint: "u", FormatType.sint: "i"}.get(get_format_info(format).type, "f")
@@ -325,7 +325,7 @@ def _place(value: Any, name: str) -> tuple[Any, int]:
     if pair.buffer is not None and not isinstance(pair.buffer, _slangpy.Tensor):
         raise TypeError("argument '{}': expected a Buffer, got {!r}".format(name, type(pair.buffer)))
     if not 0 <= pair.offset:
-        raise ValueError("argument '{}': expected an offset of 0 or more, got {}".format(name, pair.offset))
+        raise _slangpy.ArgumentValueError("argument '{}': expected an offset of 0 or more, got {}".format(name, pair.offset))
     return pair.buffer, pair.offset
 
 
@@ -348,7 +348,7 @@ class RenderPassEncoder(_Pass):
         where = "begin_render_pass: color_attachments[{}]."
         colors = [_as(RenderPassColorAttachment, a, "color_attachments") for a in full.color_attachments]
         if len(colors) > _MOST_TARGETS:
-            raise ValueError("begin_render_pass: expected at most {} color attachments, got {}".format(_MOST_TARGETS, len(colors)))
+            raise _slangpy.ArgumentValueError("begin_render_pass: expected at most {} color attachments, got {}".format(_MOST_TARGETS, len(colors)))
         self._targets = [_Target.of(a, where.format(i)) for i, a in enumerate(colors)]
         given = full.depth_stencil_attachment
         self._depth = None
@@ -357,10 +357,10 @@ class RenderPassEncoder(_Pass):
             if given.view is not None:
                 self._depth = _DepthTarget(given, "begin_render_pass: depth_stencil_attachment.")
         if self._depth is None and not any(self._targets):
-            raise ValueError("begin_render_pass: expected a color or depth attachment with a view")
+            raise _slangpy.ArgumentValueError("begin_render_pass: expected a color or depth attachment with a view")
         for t in [*self._targets, self._depth]:
             if t is not None and t.texture.device is not encoder.device:
-                raise ValueError("begin_render_pass: an attachment belongs to another device")
+                raise _slangpy.ArgumentValueError("begin_render_pass: an attachment belongs to another device")
         super().__init__(encoder)
         self._pipeline: RenderPipeline | None = None
         self._object: ShaderObject | None = None
@@ -391,7 +391,7 @@ class RenderPassEncoder(_Pass):
         if len(views) > 1 or len(scissors) > 1:
             _refuse("set_render_state: more than one viewport or scissor")
         if len(s.vertex_buffers) > _MOST_STREAMS:
-            raise ValueError("set_render_state: expected at most {} vertex buffers, got {}".format(_MOST_STREAMS, len(s.vertex_buffers)))
+            raise _slangpy.ArgumentValueError("set_render_state: expected at most {} vertex buffers, got {}".format(_MOST_STREAMS, len(s.vertex_buffers)))
         view = scissor = None
         for v in views:
             view = (v.x, v.y, v.width, v.height, v.min_depth, v.max_depth)
@@ -431,9 +431,9 @@ class RenderPassEncoder(_Pass):
             _refuse("{}: a count_buffer".format(where))
         buffer, offset = _place(arg_buffer, "arg_buffer")
         if buffer is None:
-            raise ValueError("{}: argument 'arg_buffer': it has no buffer".format(where))
+            raise _slangpy.ArgumentValueError("{}: argument 'arg_buffer': it has no buffer".format(where))
         if not 0 <= count <= _MOST:
-            raise ValueError("{}: argument 'max_draw_count': expected 0 to {}, got {}".format(where, _MOST, count))
+            raise _slangpy.ArgumentValueError("{}: argument 'max_draw_count': expected 0 to {}, got {}".format(where, _MOST, count))
         self._draw(where, (0, 0, 0, 0, 0), indexed, (buffer, offset, count))
 
     def draw_mesh_tasks(self, dimensions: Any) -> NoReturn:
@@ -447,7 +447,7 @@ class RenderPassEncoder(_Pass):
         if indexed and self._indices[0] is None:
             raise _slangpy.Error("RenderPassEncoder.{}: no index buffer is set; see set_render_state()".format(where))
         if min(counts[:4]) < 0 or max(counts[:4]) > _MOST:
-            raise ValueError("RenderPassEncoder.{}: expected counts and first numbers from 0 to {}, got {}".format(where, _MOST, counts[:4]))
+            raise _slangpy.ArgumentValueError("RenderPassEncoder.{}: expected counts and first numbers from 0 to {}, got {}".format(where, _MOST, counts[:4]))
         if self._hidden or (indirect[2] if indirect else counts[0] and counts[2]) == 0:
             return
         indices = self._indices if indexed else (None, 0, False)

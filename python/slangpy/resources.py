@@ -52,7 +52,7 @@ def _index(value: Any, name: str, least: int = 0) -> int:
     except AttributeError:
         raise TypeError("argument '{}': expected an int, got {!r}".format(name, type(value))) from None
     if not least <= number <= 0xFFFFFFFF:
-        raise ValueError("argument '{}': expected {} or more, got {}".format(name, least, number))
+        raise _slangpy.ArgumentValueError("argument '{}': expected {} or more, got {}".format(name, least, number))
     return number
 
 
@@ -62,7 +62,7 @@ def _three(value: Any, name: str, default: int) -> tuple[int, int, int]:
         return default, default, default
     numbers = [value] * 3 if isinstance(value, int) else list(value)
     if len(numbers) != 3:
-        raise ValueError("argument '{}': expected three numbers, got {!r}".format(name, value))
+        raise _slangpy.ArgumentValueError("argument '{}': expected three numbers, got {!r}".format(name, value))
     x, y, z = (default if n in (-1, 0xFFFFFFFF) else _index(n, name) for n in numbers)
     return x, y, z
 
@@ -96,7 +96,7 @@ class _Resource(_slangpy._Texture):
         """The DescriptorHandle by which kernels sample it with its own sampler, for DescriptorHandle<Sampler2D<T>> and the like."""
         sampler = getattr(self, "sampler", None)
         if sampler is None:
-            raise ValueError("{}.descriptor_handle_combined: it was created without a sampler".format(type(self).__name__))
+            raise _slangpy.ArgumentValueError("{}.descriptor_handle_combined: it was created without a sampler".format(type(self).__name__))
         return _handle("combined_texture_sampler", self, False, sampler)
 
     @property
@@ -281,7 +281,12 @@ class Texture(_Resource):
             from .bitmap import Bitmap  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             _later("Texture.to_bitmap (Bitmap)")
-        return Bitmap(self.to_numpy(layer, mip))
+        pixels = self.to_numpy(layer, mip)
+        channels = 1 if pixels.ndim == 2 else pixels.shape[2]
+        if pixels.ndim > 3 or self.type in (TextureType.texture_3d, TextureType.texture_1d, TextureType.texture_1d_array):
+            raise _slangpy.ArgumentValueError("Texture.to_bitmap: expected a texture of two dimensions, got a {}".format(self.type.name))
+        names = Bitmap.PixelFormat
+        return Bitmap(pixels, pixel_format=(names.r, names.rg, names.rgb, names.rgba)[channels - 1], srgb_gamma=self.format.name.endswith("_srgb"))
 
     # >>gradients
 
@@ -443,23 +448,23 @@ def create_texture(device: Device, desc: TextureDesc, data: _ArrayLike | None, s
     desc.type, desc.format, desc.usage = TextureType(desc.type), Format(desc.format), TextureUsage(desc.usage)
     desc.memory_type, desc.default_state = MemoryType(desc.memory_type), ResourceState(desc.default_state)
     if desc.format == Format.undefined:
-        raise ValueError("{}: argument 'format' not specified".format(where))
+        raise _slangpy.ArgumentValueError("{}: argument 'format' not specified".format(where))
     form, array = _FORMS[desc.type]
     for name in ("width", "height", "depth", "array_length", "mip_count", "sample_count"):
         setattr(desc, name, _index(getattr(desc, name), name, 0 if name == "mip_count" else 1))
     if desc.array_length > 1 and not array:
-        raise ValueError("{}: argument 'array_length': {} has one element, got {}; a type that ends with _array has several".format(
+        raise _slangpy.ArgumentValueError("{}: argument 'array_length': {} has one element, got {}; a type that ends with _array has several".format(
             where, desc.type.name, desc.array_length))
     if (form == 1 and desc.height > 1) or (form != 3 and desc.depth > 1):
-        raise ValueError("{}: {} has no {}, got {} x {} x {}".format(
+        raise _slangpy.ArgumentValueError("{}: {} has no {}, got {} x {} x {}".format(
             where, desc.type.name, "height" if form == 1 and desc.height > 1 else "depth", desc.width, desc.height, desc.depth))
     if form == 4 and desc.width != desc.height:
-        raise ValueError("{}: expected a cube's width and height to be equal, got {} and {}".format(where, desc.width, desc.height))
+        raise _slangpy.ArgumentValueError("{}: expected a cube's width and height to be equal, got {} and {}".format(where, desc.width, desc.height))
     full = max(desc.width, desc.height, desc.depth).bit_length()
     if desc.mip_count in (0, ALL_MIPS):
         desc.mip_count = full
     if desc.mip_count > full:
-        raise ValueError("{}: argument 'mip_count': the sizes have {} mip levels, got {}".format(where, full, desc.mip_count))
+        raise _slangpy.ArgumentValueError("{}: argument 'mip_count': the sizes have {} mip levels, got {}".format(where, full, desc.mip_count))
     uses = 0
     for flag, bit in _USES.items():
         uses |= bit if desc.usage & flag else 0
@@ -538,20 +543,20 @@ def of_result(tensor: Tensor, encoder: CommandEncoder | None = None) -> Texture:
     """Returns a texture with the texels of a tensor, which a call has made for `_result="texture"`."""
     sizes = tuple(tensor.shape)
     if not 1 <= len(sizes) <= 3:
-        raise ValueError("argument '_result': 'texture' needs a call of 1 to 3 dimensions, got {}".format(len(sizes)))
+        raise _slangpy.ArgumentValueError("argument '_result': 'texture' needs a call of 1 to 3 dimensions, got {}".format(len(sizes)))
     kind = tensor.dtype.struct
     count = kind.col_count if kind.kind.name == "vector" else 1
     end = _RESULTS.get(kind.scalar_type.name if kind.kind.name in ("scalar", "vector") else "") or _RESULTS.get(
         (kind.element_type or kind).full_name)
     if end is None:
-        raise ValueError("argument '_result': 'texture' takes float, half, 8 and 16 bit integers and vectors of them, got {}".format(
+        raise _slangpy.ArgumentValueError("argument '_result': 'texture' takes float, half, 8 and 16 bit integers and vectors of them, got {}".format(
             kind.full_name))
     name = ["", "r", "rg", "rgb", "rgba"][count] + end
     depth, height, width = (1, 1, 1)[len(sizes):] + sizes
     type = (TextureType.texture_1d, TextureType.texture_2d, TextureType.texture_3d)[len(sizes) - 1]
     format = Format.__members__.get(name)
     if format is None:
-        raise ValueError("argument '_result': 'texture': there is no format of texels of {}".format(kind.full_name))
+        raise _slangpy.ArgumentValueError("argument '_result': 'texture': there is no format of texels of {}".format(kind.full_name))
     usage = TextureUsage.shader_resource
     if _slangpy._format_support(tensor.device, format) & _STORED:  # few devices can write textures of three channels
         usage |= TextureUsage.unordered_access

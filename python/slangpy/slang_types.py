@@ -184,13 +184,14 @@ def _require_function_in_type(self, type, name):
     """require_function_by_name_in_type(type, name): returns what find_function_by_name_in_type() returns; raises a ValueError if the type has no such method."""
     found = self.find_function_by_name_in_type(type, name)
     if found is None:
-        raise ValueError("type '{}' has no function named '{}'".format(_type_of(type).full_name, name))
+        raise _slangpy.ArgumentValueError("type '{}' has no function named '{}'".format(_type_of(type).full_name, name))
     return found
 
 
 def _resolved_generic_args(self, slang_type):
-    """get_resolved_generic_args(slang_type): returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
-    return _generic_args(slang_type)
+    """get_resolved_generic_args(slang_type): returns the arguments of a generic type, types or ints, as a list; None for other types."""
+    found = _generic_args(slang_type)
+    return None if found is None else list(found)
 
 
 # >>properties that only some kinds of types have: others raise an AttributeError
@@ -277,7 +278,74 @@ def _target_type(self):
     return self.element_type
 
 
+_shape_in_c = vars(_slangpy.TypeReflection)["shape"]
+_element_type_in_c = vars(_slangpy.TypeReflection)["element_type"]
+_BUFFERS = ("structured_buffer", "byte_address_buffer")
+
+
+def _is_tensor(type):
+    """Returns whether a type is one of slangpy's tensors, by its name."""
+    name = type.name
+    return name.endswith("Tensor") and name.replace("RW", "", 1).replace("W", "", 1)[:-6] in _TENSOR_WORDS and type.full_name.endswith(">")
+
+
+def _shape(self):
+    """Sizes of arrays, matrices and vectors, outermost first; () for other values. Of a tensor, texture or buffer: -1 for each of its
+    dimensions, and then the shape of an element."""
+    kind = self.kind.name
+    if kind == "resource":
+        shape = self.resource_shape.name
+        if shape.startswith("texture_") and shape != "texture_buffer":
+            element = self.resource_result_type
+            return _slangpy.Shape(*[-1] * _texture_dims(self), *(element.shape if element is not None else ()))
+        if shape in _BUFFERS:
+            return _slangpy.Shape(-1)
+    elif kind in ("struct", "interface") and _is_tensor(self):
+        element, rank = _generic_args(self)[:2]
+        return _slangpy.Shape(*[-1] * rank, *(element.shape if element is not None else ()))
+    return _shape_in_c.__get__(self)
+
+
+def _element_type(self):
+    """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an enum's integer; else None."""
+    found = _element_type_in_c.__get__(self)
+    if found is None and self.kind.name in ("struct", "interface") and _is_tensor(self):
+        return _generic_args(self)[0]
+    return found
+
+
+def _inner_element_type(self):
+    """The scalar of a vector or matrix, the type of the innermost elements of an array of arrays; of other types the element type."""
+    element = self.element_type
+    while element is not None and self.kind.name == "array" and element.kind.name == "array":
+        element = element.element_type
+    return element
+
+
+def _array_shape(self):
+    """The sizes of an array of arrays, outermost first."""
+    if self.kind.name != "array":
+        raise AttributeError("'{}' has no attribute 'array_shape': it is no array".format(self.full_name))
+    sizes, type = [], self
+    while type is not None and type.kind.name == "array":
+        sizes.append(type.element_count)
+        type = type.element_type
+    return _slangpy.Shape(*sizes)
+
+
+def _array_dims(self):
+    """How many arrays are in each other in an array type: 2 of float[2][3]."""
+    return len(_array_shape(self))
+
+
+def _readable(self):
+    """Whether a function may read a tensor of this type."""
+    return _tensor_of(self, "readable")[1] != 2
+
+
 for _name, _get in [
+    ("shape", _shape), ("element_type", _element_type), ("inner_element_type", _inner_element_type), ("array_shape", _array_shape),
+    ("array_dims", _array_dims), ("readable", _readable), ("layout", _program),
     ("dims", _tensor_dims), ("dtype", _tensor_dtype), ("access", _tensor_access), ("tensor_type", _tensor_type), ("has_grad_in", _has_grad_in),
     ("has_grad_out", _has_grad_out), ("writable", _writable), ("usage", _usage), ("texture_dims", _texture_dims), ("target_type", _target_type),
 ]:

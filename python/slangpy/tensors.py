@@ -1,4 +1,5 @@
 """Methods of tensors that are written in Python: to_torch(), load_from_image(), uniforms() and storage."""
+import os
 import weakref
 
 from . import _slangpy
@@ -107,10 +108,21 @@ def pixels_of_image(path, flip_y=False, linearize=False, scale=1.0, offset=0.0, 
         raise ImportError("load_from_image: this needs Pillow, which is not installed: pip install pillow") from error
     import numpy as np
 
+    if os.path.splitext(os.fspath(path))[1].lower() in (".exr", ".hdr"):  # Pillow does not read them
+        from .bitmap import Bitmap
+
+        return _finished(np.array(Bitmap(path)), flip_y, linearize, scale, offset, grayscale)
     with Image.open(path) as image:
         if image.mode in ("P", "CMYK", "YCbCr", "HSV", "LAB"):
             image = image.convert("RGBA" if "transparency" in image.info else "RGB")
         pixels = np.asarray(image)
+    return _finished(pixels, flip_y, linearize, scale, offset, grayscale)
+
+
+def _finished(pixels, flip_y, linearize, scale, offset, grayscale):
+    """Returns an image's pixels as an array of float32, changed as the arguments of load_from_image() say."""
+    import numpy as np
+
     if pixels.dtype == bool:
         pixels = pixels.astype(np.float32)
     elif pixels.dtype.kind in "iu":

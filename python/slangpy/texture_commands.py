@@ -57,7 +57,7 @@ def _rest(extent: Any, offset: Any, size: Any) -> tuple[int, int, int]:
 def _colors(value: Any, name: str, kind: type) -> tuple[Any, ...]:
     values = [value] * 4 if isinstance(value, (int, float)) else list(value)
     if len(values) != 4:
-        raise ValueError("argument '{}': expected four numbers, got {!r}".format(name, value))
+        raise _slangpy.ArgumentValueError("argument '{}': expected four numbers, got {!r}".format(name, value))
     return tuple(kind(v) for v in values)
 
 
@@ -106,7 +106,7 @@ class TextureCommands:
             dst, src = _of(dst, where, "dst"), _of(src, where, "src")
             dst_range, src_range = dst._range(dst_range), src._range(src_range)
             if (dst_range.layer_count, dst_range.mip_count) != (src_range.layer_count, src_range.mip_count):
-                raise ValueError("{}: expected ranges of as many layers and mip levels, got {!r} and {!r}".format(where, dst_range, src_range))
+                raise _slangpy.ArgumentValueError("{}: expected ranges of as many layers and mip levels, got {!r} and {!r}".format(where, dst_range, src_range))
             for i in range(src_range.mip_count):
                 size = _rest(extent, at, src.get_mip_size(src_range.mip + i))
                 if 0 not in size:

@@ -26,16 +26,16 @@ def m(device):
 # >>making
 
 @pytest.mark.parametrize("how, size, count, stride", [
-    ({"size": 64}, 64, 64, 1), ({"size": 7}, 7, 7, 1), ({"size": 64, "struct_size": 16}, 64, 64, 16),
+    ({"size": 64}, 64, 64, 0), ({"size": 7}, 7, 7, 0), ({"size": 64, "struct_size": 16}, 64, 64, 16),
     ({"element_count": 5, "struct_size": 12}, 60, 60, 12), ({"element_count": 5, "struct_type": "float3"}, 60, 5, 12),
     ({"element_count": 3, "struct_type": float}, 12, 3, 4), ({"element_count": 3, "struct_type": np.float64}, 24, 3, 8),
-    ({"element_count": 6, "format": spy.Format.rgba32_float}, 96, 6, 16), ({"size": 64, "format": "r32_uint"}, 64, 16, 4),
-    ({"data": np.zeros(10, np.float32)}, 40, 40, 1), ({"data": b"abcdef"}, 6, 6, 1),
-    ({"size": 40, "data": np.zeros(10, np.float32)}, 40, 40, 1),
+    ({"element_count": 6, "format": spy.Format.rgba32_float}, 96, 6, 0), ({"size": 64, "format": "r32_uint"}, 64, 16, 0),
+    ({"data": np.zeros(10, np.float32)}, 40, 40, 0), ({"data": b"abcdef"}, 6, 6, 0),
+    ({"size": 40, "data": np.zeros(10, np.float32)}, 40, 40, 0),
     ({"data": np.zeros((4, 3), np.float32), "struct_type": "float3"}, 48, 4, 12),
     ({"element_count": 4, "resource_type_layout": "StructuredBuffer<float3>"}, 48, 4, 12),
     ({"size": 8, "usage": spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access,
-      "memory_type": spy.MemoryType.read_back, "label": "mine"}, 8, 8, 1),
+      "memory_type": spy.MemoryType.read_back, "label": "mine"}, 8, 8, 0),
 ])
 def test_sizes(device, how, size, count, stride):
     """Each way to say how large it is. (Feature B1.)"""

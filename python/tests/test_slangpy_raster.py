@@ -47,7 +47,7 @@ def test_a_description_takes_dicts_for_the_items_of_its_lists():
 
 
 def test_the_defaults_of_descriptions():
-    assert spy.RenderPassColorAttachment().load_op == spy.LoadOp.dont_care and spy.RenderPassColorAttachment().store_op == spy.StoreOp.store
+    assert spy.RenderPassColorAttachment().load_op == spy.LoadOp.clear and spy.RenderPassColorAttachment().store_op == spy.StoreOp.store
     assert spy.RenderPassDepthStencilAttachment().depth_clear_value == 1 and not spy.RenderPassDepthStencilAttachment().depth_read_only
     assert spy.DrawArguments().instance_count == 1 and spy.RasterizerDesc().cull_mode == spy.CullMode.none
     assert spy.MultisampleDesc().sample_count == 1 and spy.ColorTargetDesc().write_mask == spy.RenderTargetWriteMask.all

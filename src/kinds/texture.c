@@ -48,10 +48,14 @@ static bool spyi_texture_is_like(const spyi_value *value, const spyi_texture_for
 
 static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_texture_form wanted;
-    bool good = value->texel && spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
-                spyi_texture_is_like(value, &wanted) &&
-                spyi_texture_form_texel(fitting->types, leaf->type->name) == value->texel;
-    if (!good) return false;
+    const spyi_type *texel = value->texel && spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
+                                     spyi_texture_is_like(value, &wanted)
+                                 ? spyi_texture_form_texel(fitting->types, leaf->type->name)
+                                 : NULL;
+    bool exact = texel == value->texel, reads = texel && wanted.kind != SPYI_PARAMETER_RW_TEXTURE;
+    // A shader that only reads sees the channels that it asks for: absent ones are 0, and alpha is 1.
+    if (!texel || (!exact && !(reads && texel->scalar == value->texel->scalar))) return false;
+    if (!exact) fitting->cost += 10;
     if (!spyi_types_rules(fitting->types)->textures) {
         spyi_text_add(&fitting->why, "%s", spyi_texture_needs);
         return false;

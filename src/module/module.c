@@ -339,7 +339,9 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     bool explained = error.size != 0;
     if (status == SPY_OK && overloads.count == 0 && !explained)
         spyi_unit_near_names(module->unit, name, &error);
-    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name);
+    // An entry point is compiled where it stands, so that no generated kernel has to see it.
+    bool hidden = status == SPY_OK && overloads.count && spyi_unit_is_private(module->unit, name) &&
+                  !spyi_unit_is_shader(module->unit, name);
     status = spyi_check_allocations(failed, status, &error);
     bool ours = strncmp(name, "spyi_", 5) == 0 || strncmp(name, "Spyi", 4) == 0;
     spyi_step_in(device, &outside);

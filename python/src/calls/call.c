@@ -89,7 +89,7 @@ static int spyp_result_kind(spyp_invocation *in) {
     PyErr_Clear();
     in->texture = texture && in->call.mode == SPY_CALL_MODE_DEFAULT;
     if (in->texture || ((numpy || tensors) && in->call.mode != SPY_CALL_MODE_BACKWARD)) return 0;
-    PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected %s, got %R", in->call.function->name,
+    PyErr_Format(spyp.value_error, "%U: argument '_result': expected %s, got %R", in->call.function->name,
                  in->call.mode == SPY_CALL_MODE_BACKWARD ? "a Tensor with gradients or a DiffPair"
                                                     : "'numpy', 'tensor', 'texture', Tensor, NDBuffer or an object to fill",
                  given);

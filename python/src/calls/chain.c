@@ -13,13 +13,13 @@ int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]) {
     spy_shape shape;
     if (spyp_shape_parse(object, what, &shape) < 0) return -1;
     if (shape.rank > 3) {
-        PyErr_Format(PyExc_ValueError, "%s: expected at most 3 numbers, got %u", what, shape.rank);
+        PyErr_Format(spyp.value_error, "%s: expected at most 3 numbers, got %u", what, shape.rank);
         return -1;
     }
     for (uint32_t i = 0; i < 3; i++) {
         int64_t n = i < shape.rank ? shape.dims[i] : 1;
         if (n < 0 || n > UINT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "%s: expected numbers from 0 to 4294967295, got %lld", what, (long long)n);
+            PyErr_Format(spyp.value_error, "%s: expected numbers from 0 to 4294967295, got %lld", what, (long long)n);
             return -1;
         }
         out[i] = (uint32_t)n;

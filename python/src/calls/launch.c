@@ -208,7 +208,7 @@ static PyObject *spyp_launcher_new(PyTypeObject *type, PyObject *args, PyObject 
         l->grid[i] = g[i];
         threads[i] = (uint64_t)b[i] * g[i];
         if (threads[i] <= UINT32_MAX) continue;
-        PyErr_Format(PyExc_ValueError, "dispatch: argument 'thread_count': expected numbers from 0 to 4294967295, got %llu", (unsigned long long)threads[i]);
+        PyErr_Format(spyp.value_error, "dispatch: argument 'thread_count': expected numbers from 0 to 4294967295, got %llu", (unsigned long long)threads[i]);
         Py_DECREF((PyObject *)l);
         return NULL;
     }

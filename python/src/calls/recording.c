@@ -40,6 +40,6 @@ int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *object
 
 bool spyp_tensor_is_of(PyObject *tensor, const spyp_device *device, const char *what, const char *name) {
     if (((spyp_tensor *)tensor)->device == device) return true;
-    PyErr_Format(PyExc_ValueError, "%s: argument '%s': the tensor belongs to another device", what, name);
+    PyErr_Format(spyp.value_error, "%s: argument '%s': the tensor belongs to another device", what, name);
     return false;
 }

@@ -161,11 +161,11 @@ static int spyp_listing_number(spyp_call *call, spyp_listing *listing, PyObject 
 
 static int spyp_listing_ragged(const spyp_listing *listing, uint32_t depth, Py_ssize_t n) {
     if (depth == listing->shape.rank)
-        PyErr_Format(PyExc_ValueError, "Unsupported type: a ragged list: expected numbers in dimension %u, as at its beginning, got a list", depth - 1);
+        PyErr_Format(spyp.value_error, "Unsupported type: a ragged list: expected numbers in dimension %u, as at its beginning, got a list", depth - 1);
     else if (n < 0)
-        PyErr_Format(PyExc_ValueError, "Unsupported type: a ragged list: expected lists in dimension %u, as at its beginning, got a number", depth - 1);
+        PyErr_Format(spyp.value_error, "Unsupported type: a ragged list: expected lists in dimension %u, as at its beginning, got a number", depth - 1);
     else
-        PyErr_Format(PyExc_ValueError, "Unsupported type: a ragged list: expected %lld items in dimension %u, as at its beginning, got %zd",
+        PyErr_Format(spyp.value_error, "Unsupported type: a ragged list: expected %lld items in dimension %u, as at its beginning, got %zd",
                      (long long)listing->shape.dims[depth], depth, n);
     return -1;
 }
@@ -175,7 +175,7 @@ static int spyp_listing_ragged(const spyp_listing *listing, uint32_t depth, Py_s
 static int spyp_listing_deep(spyp_call *call, PyObject *items, uint32_t depth) {
     PyObject *item = PyTuple_Size(items) ? Py_NewRef(PyTuple_GetItem(items, 0)) : NULL;
     if (!item || !spyp_is_sequence(item)) {
-        PyErr_Format(PyExc_ValueError, "Unsupported type: expected a list of at most %d dimensions, got one of %u", SPY_MAX_RANK, depth + 1);
+        PyErr_Format(spyp.value_error, "Unsupported type: expected a list of at most %d dimensions, got one of %u", SPY_MAX_RANK, depth + 1);
     } else if (spyp_arena_down(&call->arena) == 0) {
         PyObject *inner = spyp_list_items(item);
         if (inner) spyp_listing_deep(call, inner, depth + 1);
@@ -269,7 +269,7 @@ static PyObject *spyp_column(PyObject *rows, PyObject *key, Py_ssize_t fields) {
         PyObject *row = PyTuple_GetItem(rows, i);
         PyObject *value = PyDict_Check(row) && PyDict_Size(row) == fields ? Py_XNewRef(PyDict_GetItemWithError(row, key)) : NULL;
         if (!value && !PyErr_Occurred())
-            PyErr_Format(PyExc_ValueError, "expected a list of dicts with the same fields: item %zd is not like item 0, which has %R", i, key);
+            PyErr_Format(spyp.value_error, "expected a list of dicts with the same fields: item %zd is not like item 0, which has %R", i, key);
         if (!value || PyList_Append(column, value) < 0) Py_CLEAR(column);
         Py_XDECREF(value);
     }
@@ -298,7 +298,7 @@ static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
         if (column && PyUnicode_CompareWithASCIIString(key, "_type") == 0) {
             Py_ssize_t same = PySequence_Count(column, value);
             spyp_replace(&column, Py_NewRef(value));
-            if (same >= 0 && same < PyTuple_Size(rows)) PyErr_SetString(PyExc_ValueError, "expected a list of dicts with the same '_type'");
+            if (same >= 0 && same < PyTuple_Size(rows)) PyErr_SetString(spyp.value_error, "expected a list of dicts with the same '_type'");
         }
         status = column && !PyErr_Occurred() ? PyDict_SetItem(columns, key, column) : -1;
         Py_XDECREF(column);
@@ -414,7 +414,7 @@ static int spyp_convert_tensor(spyp_call *call, PyObject *object, spy_arg *arg) 
         if (t->read_only && !spyp_takes_pointers(call->function)) arg->direction = SPY_DIRECTION_IN;
         return 0;
     }
-    PyErr_SetString(PyExc_ValueError, "the tensor belongs to another device");
+    PyErr_SetString(spyp.value_error, "the tensor belongs to another device");
     return -1;
 }
 
@@ -424,7 +424,7 @@ static int spyp_convert_texture(spyp_call *call, PyObject *object, spy_arg *arg)
     *arg = sampled ? spy_arg_sampled_texture(NULL, t->texture, ((spyp_sampler *)t->sampler)->sampler)
                    : spy_arg_texture(NULL, t->texture);
     if (SPYP_LIKELY(t->device == call->function->module->device)) return 0;
-    PyErr_SetString(PyExc_ValueError, "the texture belongs to another device");
+    PyErr_SetString(spyp.value_error, "the texture belongs to another device");
     return -1;
 }
 
@@ -432,7 +432,7 @@ static int spyp_convert_sampler(spyp_call *call, PyObject *object, spy_arg *arg)
     spyp_sampler *s = (spyp_sampler *)object;
     *arg = spy_arg_sampler(NULL, s->sampler);
     if (SPYP_LIKELY(s->device == call->function->module->device)) return 0;
-    PyErr_SetString(PyExc_ValueError, "the sampler belongs to another device");
+    PyErr_SetString(spyp.value_error, "the sampler belongs to another device");
     return -1;
 }
 
@@ -629,7 +629,7 @@ static int spyp_map_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
         size_t k = 0;
         while (!type && k < arg->count && !(fields.in[k].name && strcmp(fields.in[k].name, name) == 0)) k++;
         if (!type && k == arg->count) {
-            PyErr_Format(PyExc_ValueError, "map: the dict has no field '%s'", name);
+            PyErr_Format(spyp.value_error, "map: the dict has no field '%s'", name);
             return -1;
         }
         if (spyp_apply_map(call, entry, type ? arg : &fields.out[k]) < 0) return -1;

@@ -264,7 +264,7 @@ static int spyp_export_check(const spyp_device *d, PyObject *stream, PyObject *d
     }
     if (type == SPYP_DL_CUDA) return copy == Py_True ? 2 : 1;
     if (stream != Py_None) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(spyp.value_error,
                      "__dlpack__: argument 'stream': expected None, for the copy lies in host memory, got %R",
                      stream);
         return -1;
@@ -382,7 +382,7 @@ static PyObject *spyp_tensor_array(PyObject *self, PyObject *args, PyObject *kwa
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy)) return NULL;
     if (copy == Py_False)
         return PyErr_Format(
-            PyExc_ValueError,
+            spyp.value_error,
             "__array__: argument 'copy': expected True or None: device memory is always copied");
     PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self);
     if (!array || dtype == Py_None) return array;

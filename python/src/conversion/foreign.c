@@ -101,7 +101,7 @@ static int spyp_add_stream(spyp_call *call, void *stream) {
     if (!stream) stream = SPY_CUDA_STREAM_LEGACY;
     while (i < call->stream_count && call->streams[i] != stream) i++;
     if (i == SPYP_SHARED) {
-        PyErr_Format(PyExc_ValueError, "expected arrays of at most %d CUDA streams in one call", SPYP_SHARED);
+        PyErr_Format(spyp.value_error, "expected arrays of at most %d CUDA streams in one call", SPYP_SHARED);
         return -1;
     }
     call->streams[i] = stream;
@@ -159,7 +159,7 @@ static int spyp_unsupported(const char *text) {
 
 static int spyp_check_gpu(const spyp_device *d, int number) {
     if (SPYP_LIKELY(number == d->cuda)) return 0;
-    PyErr_Format(PyExc_ValueError, "expected an array in the memory of cuda:%d, which is the device's GPU, got one of cuda:%d", d->cuda, number);
+    PyErr_Format(spyp.value_error, "expected an array in the memory of cuda:%d, which is the device's GPU, got one of cuda:%d", d->cuda, number);
     return -1;
 }
 
@@ -228,7 +228,7 @@ static int spyp_see_strides(PyObject *strides, spyp_extent *e, Py_ssize_t item) 
         Py_XDECREF(bytes);
         if (PyErr_Occurred()) return -1;
         if (given && out[i] % item) {
-            PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: expected strides that are multiples of the elements' %zd bytes, got %R", item, strides);
+            PyErr_Format(spyp.value_error, "__cuda_array_interface__: expected strides that are multiples of the elements' %zd bytes, got %R", item, strides);
             return -1;
         }
         if (given) out[i] /= item;
@@ -277,7 +277,7 @@ static int spyp_extent_range(const spyp_extent *e, int64_t *count, int64_t *firs
         bool good = n >= 0 && reach >= 0 && (n == 0 || *elements <= most / n) && (n <= 1 || reach <= most / (n - 1));
         if (good && n > 1) *(step < 0 ? &low : &high) += (n - 1) * step;
         if (!good || low < -most || high > most) {
-            PyErr_Format(PyExc_ValueError, "expected an array in memory, got one with %lld elements of stride %lld in dimension %u", (long long)n,
+            PyErr_Format(spyp.value_error, "expected an array in memory, got one with %lld elements of stride %lld in dimension %u", (long long)n,
                          (long long)step, i);
             return -1;
         }
@@ -622,7 +622,7 @@ static int spyp_share_begin(spyp_device *d, void *stream) {
     uint32_t i = 0;
     while (i < d->shared_count && d->shared[i].stream != stream) i++;
     if (i == SPYP_SHARED) {
-        PyErr_Format(PyExc_ValueError, "expected memory of the device to be used in at most %d other CUDA streams at a time", SPYP_SHARED);
+        PyErr_Format(spyp.value_error, "expected memory of the device to be used in at most %d other CUDA streams at a time", SPYP_SHARED);
         return -1;
     }
     if (i == d->shared_count) {
@@ -772,7 +772,7 @@ static spy_tensor *spyp_see_as(spyp_device *d, spy_tensor *tensor, const spyp_dt
             made = NULL;
             good = false;
         }
-        if (!good) PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': expected an array whose numbers lie as those of %s do, without gaps", what, type->name);
+        if (!good) PyErr_Format(spyp.value_error, "%s: argument 'dtype': expected an array whose numbers lie as those of %s do, without gaps", what, type->name);
     }
     SPYP_DECREF(module);
     if (made != tensor) spy_release_tensor(tensor);
@@ -805,7 +805,7 @@ PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *d, PyObject *obje
     if (found < 0) spyp_name_array(what);
     memset(&parsed, 0, sizeof parsed);
     if (found > 0 && seen.read_only && !reads)
-        PyErr_Format(PyExc_ValueError, "%s: expected an array that may be written, got a read-only one; from_numpy() copies it", what);
+        PyErr_Format(spyp.value_error, "%s: expected an array that may be written, got a read-only one; from_numpy() copies it", what);
     else if (found > 0 && (!dtype || dtype == Py_None || spyp_dtype_parse(dtype, what, "dtype", &parsed) == 0) && spyp_enter(d, what) == 0) {
         spy_tensor *tensor = spyp_tensor_over_extent(d, &seen.extent);
         if (tensor && (parsed.scalar || parsed.type)) tensor = spyp_see_as(d, tensor, &parsed, what);

@@ -212,7 +212,7 @@ static int spyp_check_gradient_fields(PyObject *values, PyObject *grad) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(grad) / 2; i++) {
         PyObject *key = PyTuple_GetItem(grad, 2 * i);
         if (spyp_key_position(values, key) >= 0 || PyUnicode_CompareWithASCIIString(key, "_type") == 0) continue;
-        PyErr_Format(PyExc_ValueError, "the gradient has a field %R, which the value has not", key);
+        PyErr_Format(spyp.value_error, "the gradient has a field %R, which the value has not", key);
         return -1;
     }
     return 0;
@@ -289,11 +289,11 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (spyp_pair_keep(call, pair, &primal, &grad) < 0) return -1;
     if (spyp_is_value_only(call, pair)) return spyp_convert_primal(call, pair, primal, arg);
     if (grad == Py_None) {
-        PyErr_SetString(PyExc_ValueError, "the DiffPair has no gradient");
+        PyErr_SetString(spyp.value_error, "the DiffPair has no gradient");
         return -1;
     }
     if (spyp_is_told(call, &pair->grad) && (spyp_is_replaced(grad) || PyDict_Check(grad))) {
-        PyErr_SetString(PyExc_ValueError,
+        PyErr_SetString(spyp.value_error,
                         "the DiffPair is another argument too: its one gradient cannot be added to twice");
         return -1;
     }
@@ -337,7 +337,7 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
                      : spyp_convert(call, primal, NULL, &value);
     if (status < 0 || only) return status;
     if (backward && grad == Py_None) {
-        PyErr_SetString(PyExc_ValueError, "the DiffPair has no gradient");
+        PyErr_SetString(spyp.value_error, "the DiffPair has no gradient");
         return -1;
     }
     if (!backward && spyp_is_replaced(grad)) {
@@ -385,7 +385,7 @@ static int spyp_tensor_fill_number(spyp_tensor *t, PyObject *number) {
 static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *what) {
     if (PyObject_TypeCheck(given, spyp.tensor)) {
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
-        return PyErr_Format(PyExc_ValueError, "%s: the tensor belongs to another device", what);
+        return PyErr_Format(spyp.value_error, "%s: the tensor belongs to another device", what);
     }
     bool numbers = PyFloat_Check(given) || PyLong_Check(given) || PyList_Check(given) || PyTuple_Check(given);
     if (!numbers && !PyDict_Check(given) && !spyp_is_array(given))
@@ -562,7 +562,7 @@ static PyObject **spyp_pair_place(PyObject *self, PyObject *type) {
     spyp_pair_object *pair = (spyp_pair_object *)self;
     long which = PyLong_Check(type) ? PyLong_AsLong(type) : -1;
     if (which == 0 || which == 1) return which ? &pair->grad : &pair->primal;
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "DiffPair: argument 'type': expected a PrimType, got %R", type);
+    if (!PyErr_Occurred()) PyErr_Format(spyp.value_error, "DiffPair: argument 'type': expected a PrimType, got %R", type);
     return NULL;
 }
 

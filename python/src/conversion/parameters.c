@@ -261,7 +261,7 @@ int spyp_check_parameters(spyp_function *f, PyObject *dict, const char *what) {
                 known = PyUnicode_CompareWithASCIIString(key, name) == 0;
         }
         if (known) continue;
-        PyErr_Format(PyExc_ValueError, "%U.%s: No parameter named '%U'", f->name, what, key);
+        PyErr_Format(spyp.value_error, "%U.%s: No parameter named '%U'", f->name, what, key);
         return -1;
     }
     return 0;

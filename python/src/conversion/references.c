@@ -66,7 +66,7 @@ static PyObject *spyp_ids(PyTypeObject *type, PyObject *args, PyObject *kwargs, 
     if (given) dims = (int)PyLong_AsLong(given);
     if (dims == -1 && PyErr_Occurred()) return NULL;
     if (dims < -1 || dims == 0 || dims > SPY_MAX_RANK)
-        return PyErr_Format(PyExc_ValueError, "%s: argument 'dims': expected -1 or 1 to %d, got %d",
+        return PyErr_Format(spyp.value_error, "%s: argument 'dims': expected -1 or 1 to %d, got %d",
                             spyp_generator_names[kind], SPY_MAX_RANK, dims);
     spyp_generator *g = spyp_generator_make(type, kind); // the parameter's type gives the size
     if (g) g->dims = dims;
@@ -97,7 +97,7 @@ static int spyp_grid_numbers(const spyp_generator *g, PyObject *object, const ch
     if (object == Py_None) return 0;
     if (spyp_shape_parse(object, what, numbers) < 0) return -1;
     if (numbers->rank == g->grid.shape.rank) return 0;
-    PyErr_Format(PyExc_ValueError, "%s: expected %u numbers, one for each dimension, got %u", what,
+    PyErr_Format(spyp.value_error, "%s: expected %u numbers, one for each dimension, got %u", what,
                  g->grid.shape.rank, numbers->rank);
     return -1;
 }
@@ -109,7 +109,7 @@ static PyObject *spyp_grid_of(PyTypeObject *type, PyObject *shape, PyObject *off
     if (status == 0 && PyLong_Check(shape)) {
         int64_t rank = g->grid.shape.dims[0];
         if (rank < 1 || rank > SPY_MAX_RANK) {
-            PyErr_Format(PyExc_ValueError, "grid: argument 'shape': expected a rank of 1 to %d, got %R",
+            PyErr_Format(spyp.value_error, "grid: argument 'shape': expected a rank of 1 to %d, got %R",
                          SPY_MAX_RANK, shape);
             status = -1;
         } else {
@@ -140,12 +140,12 @@ static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long lo
                              const char *what) {
     if (seed < 0 || seed > UINT32_MAX || warmup < 0 || warmup > UINT32_MAX) {
         bool bad = seed < 0 || seed > UINT32_MAX;
-        PyErr_Format(PyExc_ValueError, "%s: argument '%s': expected 0 to 4294967295, got %lld", what,
+        PyErr_Format(spyp.value_error, "%s: argument '%s': expected 0 to 4294967295, got %lld", what,
                      bad ? "seed" : "warmup", bad ? seed : warmup);
         return -1;
     }
     if (dim == 0 || dim < -1) {
-        PyErr_Format(PyExc_ValueError, "%s: argument 'dim': expected 1 or more numbers, or -1, got %d", what,
+        PyErr_Format(spyp.value_error, "%s: argument 'dim': expected 1 or more numbers, or -1, got %d", what,
                      dim);
         return -1;
     }
@@ -585,7 +585,7 @@ static void spyp_packed_dealloc(PyObject *self) {
 static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_packed_object *p = (spyp_packed_object *)object;
     if (p->device != call->function->module->device) {
-        PyErr_SetString(PyExc_ValueError, "the packed argument belongs to another device");
+        PyErr_SetString(spyp.value_error, "the packed argument belongs to another device");
         return -1;
     }
     if (!p->packed) return spyp_convert(call, p->value, NULL, arg);

@@ -76,7 +76,7 @@ static PyObject *spyp_tuple_fields(PyObject *tuple, const spy_type_info *type) {
     bool named = own && PyTuple_Check(own) && PyTuple_Size(own) == n;
     if (!own) PyErr_Clear();
     if (dict && n != (Py_ssize_t)type->field_count) {
-        PyErr_Format(PyExc_ValueError, "expected a tuple of %u values for %s, got %zd", type->field_count, type->name, n);
+        PyErr_Format(spyp.value_error, "expected a tuple of %u values for %s, got %zd", type->field_count, type->name, n);
         Py_CLEAR(dict);
     }
     for (Py_ssize_t i = 0; dict && i < n; i++) {
@@ -179,7 +179,7 @@ int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_
     bool array = type && type->kind == SPY_TYPE_KIND_ARRAY;
     int done = 0;
     if (array && structs && type->count && type->count != PyTuple_Size(rows)) {
-        PyErr_Format(PyExc_ValueError, "expected a list of %lld structs for %s, got %zd", (long long)type->count, type->name, PyTuple_Size(rows));
+        PyErr_Format(spyp.value_error, "expected a list of %lld structs for %s, got %zd", (long long)type->count, type->name, PyTuple_Size(rows));
     } else if (array && structs) {
         done = spyp_arena_keep(&call->arena, rows) < 0 || spyp_convert_elements(call, rows, type, arg) < 0 ? -1 : 1;
     } else if (type && !array && PyTuple_Check(object) && spyp_is_one(object, type)) {

@@ -12,7 +12,7 @@ typedef struct spyp_vectorized {
 static PyObject *spyp_vectorized_make(PyObject *value, PyObject *way, bool cast) {
     int depth = 0;
     for (PyObject *inner = value; Py_TYPE(inner) == spyp.vectorized; inner = ((spyp_vectorized *)(void *)inner)->value)
-        if (++depth >= 100) return PyErr_Format(PyExc_ValueError, "vmap: argument 'value': expected at most 100 mappings around each other");
+        if (++depth >= 100) return PyErr_Format(spyp.value_error, "vmap: argument 'value': expected at most 100 mappings around each other");
     spyp_vectorized *v = way ? (spyp_vectorized *)(void *)spyp_alloc(spyp.vectorized) : NULL; // tracked by the collector
     if (!v) return NULL;
     v->value = Py_NewRef(value);
@@ -74,7 +74,7 @@ static PyObject *spyp_vdim(PyObject *self, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(self);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oi:vdim", names, &value, &n)) return NULL;
     if (n < 0 || n > SPY_MAX_RANK)
-        return PyErr_Format(PyExc_ValueError, "vdim: argument 'n': expected a number of dimensions from 0 to %d, got %d", SPY_MAX_RANK, n);
+        return PyErr_Format(spyp.value_error, "vdim: argument 'n': expected a number of dimensions from 0 to %d, got %d", SPY_MAX_RANK, n);
     PyObject *way = PyTuple_New(n);
     for (int i = 0; way && i < n; i++) PyTuple_SetItem(way, i, PyLong_FromLong(i));
     PyObject *made = spyp_vectorized_make(value, way, false);
@@ -91,7 +91,7 @@ static PyObject *spyp_vcast(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (spyp_dtype_parse(type, "vcast", "type", &dtype) < 0) return NULL;
     Py_XDECREF(dtype.keeps);
     if (Py_TYPE(value) != spyp.vectorized || !((spyp_vectorized *)(void *)value)->cast) return spyp_vectorized_make(value, type, true);
-    return PyErr_Format(PyExc_ValueError, "vcast: argument 'value': expected a value without a type, got a vcast");
+    return PyErr_Format(spyp.value_error, "vcast: argument 'value': expected a value without a type, got a vcast");
 }
 
 // >>the type

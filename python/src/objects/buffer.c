@@ -11,7 +11,7 @@ static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, spy_tensor *tensor, const c
     spy_tensor_info info = spy_get_tensor_info(tensor);
     spy_shape flat = { 1, { -1 } };
     if (!info.is_contiguous) {
-        PyErr_Format(PyExc_ValueError, "%s: expected a buffer whose elements lie next to each other; copy it",
+        PyErr_Format(spyp.value_error, "%s: expected a buffer whose elements lie next to each other; copy it",
                      what);
         return NULL;
     }
@@ -90,7 +90,7 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     desc.zeroed = zeroed;
     desc.label = label;
     if (parsed.from && parsed.from->device != d) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(spyp.value_error,
                      "create_buffer: argument 'struct_type': %s belongs to a module of another device",
                      parsed.type);
     } else if (spyp_enter(d, "create_buffer") == 0) {

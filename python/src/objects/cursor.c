@@ -58,7 +58,7 @@ static int spyp_cursor_find_type(spyp_cursor_object *c) {
     if (c->first < 0 || c->count < 0 || c->first > info.element_count ||
         c->count > info.element_count - c->first) {
         PyErr_Format(
-            PyExc_ValueError,
+            spyp.value_error,
             "cursor: expected a range within the tensor's %lld elements, got %lld from element %lld on",
             (long long)info.element_count, (long long)c->count, (long long)c->first);
         return -1;
@@ -95,7 +95,7 @@ static PyObject *spyp_cursor_over(PyObject *layout, const spy_type_info *info, s
     spyp_tensor *of = (spyp_tensor *)buffer;
     size_t each = info->device_stride_bytes;
     if (of->device != module->device)
-        return PyErr_Format(PyExc_ValueError,
+        return PyErr_Format(spyp.value_error,
                             "BufferCursor: argument 'buffer_resource': it belongs to another device");
     if (spyp_enter(of->device, "BufferCursor") < 0) return NULL;
     spy_tensor *part = spyp_buffer_range(of, offset, size, "BufferCursor");
@@ -322,7 +322,7 @@ static int spyp_place_index(PyObject *key, int64_t *index) {
     PyObject *number = PyIndex_Check(key) ? PyNumber_Index(key) : NULL;
     if (number) *index = PyLong_AsLongLong(number);
     if (number && PyErr_Occurred())
-        PyErr_Format(PyExc_IndexError, "cursor: the index %S is out of range", number);
+        PyErr_Format(spyp.index_error, "cursor: the index %S is out of range", number);
     else if (!number && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "cursor: expected a name or an index, got %R",
                      (PyObject *)Py_TYPE(key));
@@ -347,7 +347,7 @@ static PyObject *spyp_place_item(PyObject *self, PyObject *key) {
     spyp_leave(p->range->device);
     if (PyErr_Occurred()) return NULL;
     if (!found && !path)
-        return PyErr_Format(PyExc_IndexError, "cursor: [%lld] is beyond the %lld parts of %s",
+        return PyErr_Format(spyp.index_error, "cursor: [%lld] is beyond the %lld parts of %s",
                             (long long)index, (long long)spyp_part_count(p->info),
                             p->info ? p->info->name : "an invalid cursor");
     return spyp_place_new(p->range, found ? info : NULL, offset);
@@ -361,7 +361,7 @@ static PyObject *spyp_range_item(PyObject *self, PyObject *key) {
     spyp_leave(c->device);
     int64_t at = index < 0 ? index + c->count : index;
     if (at < 0 || at >= c->count)
-        return PyErr_Format(PyExc_IndexError, "cursor: element %lld is beyond its %lld elements",
+        return PyErr_Format(spyp.index_error, "cursor: element %lld is beyond its %lld elements",
                             (long long)index, (long long)c->count);
     return spyp_place_new(c, c->info, (size_t)at * c->info->device_stride_bytes);
 }
@@ -446,7 +446,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
                          ? spyp_convert_numbers(data, scalar, array.data, array.dtype, count, what)
                          : -1;
         if (status < 0 && !PyErr_Occurred())
-            PyErr_Format(PyExc_ValueError, "%s: expected %zu numbers for %s, got %zu", what, count,
+            PyErr_Format(spyp.value_error, "%s: expected %zu numbers for %s, got %zu", what, count,
                          info->name, given);
         spyp_arena_end(&arena);
         return status;
@@ -501,7 +501,7 @@ static PyObject *spyp_place_set_data(PyObject *self, PyObject *object) {
         else if (array.size_bytes == p->info->size_bytes)
             good = spyp_place_store(p, (char *)(uintptr_t)array.data) == 0;
         else
-            PyErr_Format(PyExc_ValueError, "cursor.set_data: %s has %zu bytes, got %zu", p->info->name,
+            PyErr_Format(spyp.value_error, "cursor.set_data: %s has %zu bytes, got %zu", p->info->name,
                          p->info->device_size_bytes, (size_t)array.size_bytes);
         PyMem_Free(old);
         spyp_leave(p->range->device);
@@ -600,7 +600,7 @@ static PyObject *spyp_place_reinterpret(PyObject *self, PyObject *layout) {
     }
     size_t end = (size_t)c->count * c->info->device_stride_bytes, size = info->device_size_bytes;
     if (!p->info || !size || p->offset > end || size > end - p->offset)
-        return PyErr_Format(PyExc_ValueError,
+        return PyErr_Format(spyp.value_error,
                             "reinterpret: %s with its %zu bytes is not within the cursor's elements",
                             info->name, size);
     // The type comes from the cursor's module where that has it: so it lives as long as the cursor.

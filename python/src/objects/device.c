@@ -179,7 +179,7 @@ static int spyp_luid_parse(PyObject *luid, unsigned int *adapter) {
     Py_XDECREF(bytes);
     if (good) return 0;
     PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "create_device: argument 'adapter_luid': expected the 16 bytes that enumerate_adapters() gives as an adapter's luid, got %R", luid);
+    PyErr_Format(spyp.value_error, "create_device: argument 'adapter_luid': expected the 16 bytes that enumerate_adapters() gives as an adapter's luid, got %R", luid);
     return -1;
 }
 
@@ -192,7 +192,7 @@ static Py_ssize_t spyp_archs_parse(PyObject *archs, uint32_t *numbers, Py_ssize_
         long n = i < most && PyLong_Check(item) ? PyLong_AsLong(item) : -1;
         if (n < 10 || n > 999) {
             PyErr_Clear();
-            PyErr_Format(PyExc_ValueError, "create_device: argument 'pack_archs': expected at most %zd compute capabilities such as 90 for sm_90, got %R", most, archs);
+            PyErr_Format(spyp.value_error, "create_device: argument 'pack_archs': expected at most %zd compute capabilities such as 90 for sm_90, got %R", most, archs);
             count = -1;
             break;
         }
@@ -637,7 +637,7 @@ static PyObject *spyp_device_set_delay(PyObject *self, PyObject *arg) {
     double ms = PyFloat_AsDouble(arg);
     if (PyErr_Occurred()) return NULL;
     if (!(ms >= 0 && ms < 1e9))
-        return PyErr_Format(PyExc_ValueError, "Device.set_hot_reload_delay: expected milliseconds from 0 on, got %R", arg);
+        return PyErr_Format(spyp.value_error, "Device.set_hot_reload_delay: expected milliseconds from 0 on, got %R", arg);
     ((spyp_device *)self)->reload_interval_ns = (uint64_t)(ms * 1e6);
     Py_RETURN_NONE;
 }

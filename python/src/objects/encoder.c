@@ -406,7 +406,7 @@ static PyObject *spyp_commands_set(PyObject *self, PyObject *args, PyObject *kwa
         spyp_commands_change_loaded(e, (uint32_t)PyLong_AsUnsignedLong(number), values) == SPY_OK)
         result = Py_NewRef(Py_None);
     else if (!function && !PyErr_Occurred())
-        PyErr_Format(PyExc_IndexError, "CommandBuffer.set: expected the number of one of %zd recorded calls, got %S",
+        PyErr_Format(spyp.index_error, "CommandBuffer.set: expected the number of one of %zd recorded calls, got %S",
                      PyDict_Size(e->functions), number);
     if (function && values &&
         spyp_commands_change(e, (uint32_t)PyLong_AsUnsignedLong(number), (spyp_function *)function, values) == SPY_OK)

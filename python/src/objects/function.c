@@ -148,7 +148,7 @@ static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *name = ((spyp_function *)self)->name, *item = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : NULL;
     bool named = kwargs && PyDict_Size(kwargs), dict = item && PyDict_Check(item);
     if (PyTuple_Size(args) + named != 1)
-        return PyErr_Format(PyExc_ValueError, "%U.set: expected one dict, or one callable, or keywords", name);
+        return PyErr_Format(spyp.value_error, "%U.set: expected one dict, or one callable, or keywords", name);
     if (item && !dict && !PyCallable_Check(item))
         return PyErr_Format(spyp.type_error, "%U.set: expected a dict, keywords or a callable, got %R", name, (PyObject *)Py_TYPE(item));
     spyp_function *f = spyp_function_link(self);
@@ -293,7 +293,7 @@ static PyObject *spyp_link_shared_bytes(PyObject *self, PyObject *args, PyObject
     bytes = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() || bytes > UINT32_MAX) {
         PyErr_Clear();
-        return PyErr_Format(PyExc_ValueError, "shared_bytes: expected 0 to 2**32 - 1, got %S", number);
+        return PyErr_Format(spyp.value_error, "shared_bytes: expected 0 to 2**32 - 1, got %S", number);
     }
     spyp_function *f = spyp_function_link(self);
     if (f) f->chain->shared_bytes = (uint32_t)bytes;
@@ -410,7 +410,7 @@ static PyObject *spyp_function_self(PyObject *self, PyObject *ignored) {
 
 static PyObject *spyp_function_as_struct(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(ignored);
-    return PyErr_Format(PyExc_ValueError, "'%U' is a function; expected a type", ((spyp_function *)self)->name);
+    return PyErr_Format(spyp.value_error, "'%U' is a function; expected a type", ((spyp_function *)self)->name);
 }
 
 static PyObject *spyp_function_get_name(PyObject *self, void *ignored) {

@@ -35,7 +35,7 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
             unsigned long long large = PyLong_AsUnsignedLongLong(object);
             if (PyErr_Occurred()) {
                 PyErr_Clear();
-                PyErr_Format(PyExc_ValueError, "expected an integer of at most 64 bits, got %R", object);
+                PyErr_Format(spyp.value_error, "expected an integer of at most 64 bits, got %R", object);
                 return -1;
             }
             *arg = spy_arg_u64(name, large);
@@ -56,7 +56,7 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
         bool real = false;
         if (!values) return -1;
         if (n < 1 || n > 4) {
-            PyErr_Format(PyExc_ValueError, "expected a vector of 1 to 4 numbers, got %zd", n);
+            PyErr_Format(spyp.value_error, "expected a vector of 1 to 4 numbers, got %zd", n);
             return -1;
         }
         for (Py_ssize_t i = 0; i < n; i++) {
@@ -73,7 +73,7 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
             int32_t *ints = (int32_t *)(void *)values;
             for (Py_ssize_t i = 0; i < n; i++) { // writes only bytes of numbers that have been read
                 if (!(values[i] >= INT32_MIN && values[i] <= INT32_MAX)) {
-                    PyErr_Format(PyExc_ValueError, "expected a vector of integers from -2**31 to 2**31 - 1, got %R: write m.uint2(a, b) for larger ones", object);
+                    PyErr_Format(spyp.value_error, "expected a vector of integers from -2**31 to 2**31 - 1, got %R: write m.uint2(a, b) for larger ones", object);
                     return -1;
                 }
                 ints[i] = (int32_t)values[i];
@@ -182,7 +182,7 @@ static PyObject *spyp_graph_use(PyObject *self, PyObject *object) {
     if (!PyObject_TypeCheck(object, spyp.module_type)) return PyErr_Format(PyExc_TypeError, "fuse: expected a Module, got %R", (PyObject *)Py_TYPE(object));
     spyp_module *m = (spyp_module *)object;
     if (m->device != g->device)
-        return PyErr_Format(PyExc_ValueError, "fuse: module '%U' belongs to another device than the functions before it", m->name);
+        return PyErr_Format(spyp.value_error, "fuse: module '%U' belongs to another device than the functions before it", m->name);
     if (PyList_Append(g->modules, object) < 0 || !spyp_graph_is_open(g) || spyp_enter(g->device, "fuse") < 0) return NULL;
     spy_status status = spy_fuse_use(g->fusion, m->module);
     if (status != SPY_OK) spyp_raise(g->device);
@@ -221,7 +221,7 @@ static PyObject *spyp_graph_call(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O:call", spyp.function, &function, &list) || !spyp_graph_is_open(g)) return NULL;
     spyp_function *f = (spyp_function *)function;
     if (f->module->device != g->device)
-        return PyErr_Format(PyExc_ValueError, "fuse: function '%U' belongs to another device than the functions before it", f->name);
+        return PyErr_Format(spyp.value_error, "fuse: function '%U' belongs to another device than the functions before it", f->name);
     if (PyList_Append(g->modules, (PyObject *)f->module) < 0) return NULL;
     spyp_arena_begin(&arena);
     if (spyp_graph_list(&arena, list, &given) == 0 && spyp_enter(g->device, "fuse") == 0)
@@ -298,7 +298,7 @@ static PyObject *spyp_graph_output(PyObject *self, PyObject *args) {
     memset(&list, 0, sizeof list);
     if (!PyArg_ParseTuple(args, "sO|iO!:output", &name, &value, &reduction, &PyTuple_Type, &dims) || !spyp_graph_is_open(g)) return NULL;
     Py_ssize_t n = dims ? PyTuple_Size(dims) : 0;
-    if (n > SPY_MAX_RANK) return PyErr_Format(PyExc_ValueError, "fuse: expected at most %d dimensions, got %zd", SPY_MAX_RANK, n);
+    if (n > SPY_MAX_RANK) return PyErr_Format(spyp.value_error, "fuse: expected at most %d dimensions, got %zd", SPY_MAX_RANK, n);
     for (Py_ssize_t i = 0; i < n; i++) {
         long dim = PyLong_AsLong(PyTuple_GetItem(dims, i));
         if (dim == -1 && PyErr_Occurred()) return NULL;

@@ -87,7 +87,7 @@ static PyObject *spyp_struct_self(PyObject *self, PyObject *ignored) {
 
 static PyObject *spyp_struct_as_func(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(ignored);
-    return PyErr_Format(PyExc_ValueError, "'%U' is a type; expected a function", ((spyp_struct *)self)->name);
+    return PyErr_Format(spyp.value_error, "'%U' is a type; expected a function", ((spyp_struct *)self)->name);
 }
 
 PyObject *spyp_short_name(PyObject *path) {
@@ -375,11 +375,11 @@ static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObj
     if (value && !PyObject_TypeCheck(value, kind)) {
         const char *is = PyObject_TypeCheck(value, spyp.function) ? "function" : PyObject_TypeCheck(value, spyp.struct_type) ? "type" : "constant";
         Py_CLEAR(value);
-        if (required) return PyErr_Format(PyExc_ValueError, "Module '%U': '%U' is a %s; expected a %s", ((spyp_module *)self)->name, name, is, what);
+        if (required) return PyErr_Format(spyp.value_error, "Module '%U': '%U' is a %s; expected a %s", ((spyp_module *)self)->name, name, is, what);
     }
     if (!value && PyErr_Occurred()) return NULL;
     if (value || required) {
-        if (!value) return spyp_module_missing((spyp_module *)self, name, why, PyExc_ValueError);
+        if (!value) return spyp_module_missing((spyp_module *)self, name, why, spyp.value_error);
         return value;
     }
     Py_XDECREF(why);
@@ -572,7 +572,7 @@ static int spyp_named(spyp_arena *arena, PyObject *options, const char *option, 
     Py_XDECREF(name);
     if (found) return 0;
     PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "%s: option '%s': expected one of its names, such as '%s', got %R", where, option, names[1], value);
+    PyErr_Format(spyp.value_error, "%s: option '%s': expected one of its names, such as '%s', got %R", where, option, names[1], value);
     return -1;
 }
 
@@ -602,7 +602,7 @@ static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *whe
         size_t k = 0, n = sizeof known / sizeof *known;
         while (k < n && (word == items[i] || strcmp(known[k].word, word) != 0)) k++;
         if (k == n) {
-            PyErr_Format(PyExc_ValueError,
+            PyErr_Format(spyp.value_error,
                          "%s: option 'downstream_args': expected '-use_fast_math', '-fmad=false', '-lineinfo' or '-G', which NVRTC "
                          "gets, got '%s'; it gets no other ones",
                          where, items[i]);
@@ -693,7 +693,7 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
         if (!good) PyErr_Format(PyExc_TypeError, "%s: argument 'link': expected Modules, got %R", where, (PyObject *)Py_TYPE(m));
         else modules[i] = ((spyp_module *)m)->module;
         if (good && ((spyp_module *)m)->device != d) {
-            PyErr_Format(PyExc_ValueError, "%s: argument 'link': Module '%U' belongs to another device", where, ((spyp_module *)m)->name);
+            PyErr_Format(spyp.value_error, "%s: argument 'link': Module '%U' belongs to another device", where, ((spyp_module *)m)->name);
             good = false;
         }
     }
@@ -723,7 +723,7 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
     if (!PyUnicode_FSConverter(path, &bytes)) {
         bool text = PyErr_ExceptionMatches(PyExc_ValueError); // the text has NUL characters
         PyErr_Clear();
-        if (text) return PyErr_Format(PyExc_ValueError, "%s: argument 'path': expected a path that the system can have, got %R", where, path);
+        if (text) return PyErr_Format(spyp.value_error, "%s: argument 'path': expected a path that the system can have, got %R", where, path);
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));
     }
     const char *name = PyBytes_AsString(bytes);

@@ -18,7 +18,7 @@ typedef struct spyp_raster {
 static int spyp_blends_parse(PyObject *tuple, spy_raster_desc *desc) {
     Py_ssize_t n = PyTuple_Size(tuple);
     if (n > SPY_MOST_TARGETS) {
-        PyErr_Format(PyExc_ValueError, "expected at most %d targets, got %zd", SPY_MOST_TARGETS, n);
+        PyErr_Format(spyp.value_error, "expected at most %d targets, got %zd", SPY_MOST_TARGETS, n);
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -64,7 +64,7 @@ static int spyp_inputs_parse(PyObject *attributes, PyObject *layouts, PyObject *
     Py_ssize_t counts[3] = { PyTuple_Size(attributes), PyTuple_Size(layouts), PyTuple_Size(names) };
     if (counts[0] > SPYP_MOST_ATTRIBUTES || counts[1] > SPY_MOST_VERTEX_BUFFERS ||
         counts[2] > SPYP_MOST_ATTRIBUTES) {
-        PyErr_Format(PyExc_ValueError, "expected at most %d attributes and %d vertex buffers",
+        PyErr_Format(spyp.value_error, "expected at most %d attributes and %d vertex buffers",
                      SPYP_MOST_ATTRIBUTES, SPY_MOST_VERTEX_BUFFERS);
         return -1;
     }
@@ -177,7 +177,7 @@ static spy_texture *spyp_target_texture(PyObject *object, const spyp_device *d, 
         return NULL;
     }
     if (((spyp_texture *)object)->device != d) {
-        PyErr_Format(PyExc_ValueError, "draw: %s: the texture belongs to another device", what);
+        PyErr_Format(spyp.value_error, "draw: %s: the texture belongs to another device", what);
         return NULL;
     }
     *good = true;
@@ -320,7 +320,7 @@ static int spyp_draw_options(spyp_raster *r, spyp_call *call, PyObject *globals,
         status = spyp_chain_options(call, &more);
         call->function = r->vertex;
         if (status == 0 && options->prelude && more.prelude) {
-            PyErr_SetString(PyExc_ValueError, "draw: both functions have a prelude; give it to one of them");
+            PyErr_SetString(spyp.value_error, "draw: both functions have a prelude; give it to one of them");
             status = -1;
         }
         if (!options->prelude) options->prelude = more.prelude;

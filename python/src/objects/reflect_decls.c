@@ -81,7 +81,7 @@ PyObject *spyp_attribute_at(PyObject *self, PyObject *index) {
     const spy_decl *decl = spyp_attribute_owner(self);
     if (!decl || i < 0 || i >= (long)decl->attribute_count) {
         PyErr_Clear();
-        return PyErr_Format(PyExc_IndexError, "get_user_attribute_by_index: there is no attribute %R", index);
+        return PyErr_Format(spyp.index_error, "get_user_attribute_by_index: there is no attribute %R", index);
     }
     return spyp_reflect_attribute(((spyp_reflection *)self)->module, &decl->attributes[i]);
 }
@@ -312,7 +312,7 @@ static PyObject *spyp_decl_item(PyObject *self, Py_ssize_t i) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "DeclReflection") < 0) return NULL;
     if (i < 0 || i >= (Py_ssize_t)spyp_decl_count(r))
-        return PyErr_Format(PyExc_IndexError, "DeclReflection: index %zd is out of range: there are %u children", i, spyp_decl_count(r));
+        return PyErr_Format(spyp.index_error, "DeclReflection: index %zd is out of range: there are %u children", i, spyp_decl_count(r));
     return spyp_decl_child(r, (uint32_t)i);
 }
 
@@ -670,7 +670,7 @@ static const spy_constant *spyp_attribute_arg(PyObject *self, PyObject *index, c
     if (spyp_reflection_open(r, what) < 0) return NULL;
     if (i >= 0 && i < (long)r->attribute->arg_count) return &r->attribute->args[i];
     PyErr_Clear();
-    PyErr_Format(PyExc_IndexError, "Attribute.%s: %s has no argument %R", what, r->attribute->name, index);
+    PyErr_Format(spyp.index_error, "Attribute.%s: %s has no argument %R", what, r->attribute->name, index);
     return NULL;
 }
 

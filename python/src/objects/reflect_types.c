@@ -192,7 +192,8 @@ static PyObject *spyp_type_shape(spyp_reflection *r) {
 }
 
 PyObject *spyp_type_repr(spyp_reflection *r) {
-    PyObject *name = spyp_full_name(r->type), *kind = spyp_type_kind(r), *shape = spyp_type_shape(r);
+    PyObject *name = spyp_full_name(r->type), *kind = spyp_type_kind(r);
+    PyObject *shape = PyObject_GetAttrString((PyObject *)r, "shape"); // slang_types.py knows those of tensors, buffers and textures
     PyObject *word = kind ? PyObject_GetAttrString(kind, "name") : NULL, *list = shape ? PySequence_List(shape) : NULL;
     PyObject *text = name && word && list ? spyp_format("refl::Type(full_name=\"%U\", kind=%U, shape=%R)", name, word, list) : NULL;
     Py_XDECREF(name);
@@ -553,7 +554,7 @@ static PyObject *spyp_cursor_missing(PyObject *self, PyObject *key, PyObject *ex
 static PyObject *spyp_cursor_item(PyObject *self, PyObject *key) {
     PyObject *found = spyp_cursor_look(self, key);
     return found ? found
-                 : spyp_cursor_missing(self, key, PyUnicode_Check(key) ? PyExc_KeyError : PyExc_IndexError);
+                 : spyp_cursor_missing(self, key, PyUnicode_Check(key) ? spyp.lookup_error : spyp.index_error);
 }
 
 static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
@@ -563,7 +564,7 @@ static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
     if (!text || strncmp(text, "__", 2) == 0) return NULL;
     PyErr_Clear();
     value = spyp_cursor_look(self, name);
-    return value ? value : spyp_cursor_missing(self, name, PyExc_AttributeError);
+    return value ? value : spyp_cursor_missing(self, name, spyp.lookup_error);
 }
 
 // find(key): returns a part's cursor, or an invalid cursor, which is false, if there is no such part.

@@ -369,7 +369,7 @@ static PyObject *spyp_find_function(spyp_module *m, PyObject *path, bool require
     const spy_decl *decl = text ? spyp_find_declaration(m, text, SPYP_FUNCTION_KINDS) : NULL;
     if (!decl && PyErr_Occurred()) return NULL;
     if (!decl && required)
-        return PyErr_Format(PyExc_ValueError, "Module '%U' has no function named '%U'", m->name, path);
+        return PyErr_Format(spyp.value_error, "Module '%U' has no function named '%U'", m->name, path);
     return spyp_reflect_decl(SPYP_FUNCTION, m, decl);
 }
 

@@ -11,7 +11,7 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
     spyp_dtype parsed;
     spy_tensor_desc desc;
     PyObject *result = NULL;
-    if (dtype == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': expected a type, got None", what);
+    if (dtype == Py_None) return PyErr_Format(spyp.value_error, "%s: argument 'dtype': expected a type, got None", what);
     if (spyp_dtype_parse(dtype, what, "dtype", &parsed) < 0) return NULL;
     spyp_module *from = parsed.from;
     spyp_module *standard = NULL;
@@ -26,7 +26,7 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
         desc.module = standard ? standard->module : NULL;
     }
     if (from && from->device != d) {
-        PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': %s belongs to a module of another device", what, parsed.type);
+        PyErr_Format(spyp.value_error, "%s: argument 'dtype': %s belongs to a module of another device", what, parsed.type);
     } else if ((!desc.type || desc.module) && spyp_enter(d, what) == 0) {
         spy_tensor *tensor = spy_create_tensor(d->device, &desc);
         if (!tensor) spyp_raise(d);
@@ -53,7 +53,7 @@ static PyObject *spyp_tensor_fresh(PyObject *type_object, PyObject *args, PyObje
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOOO", names, &device, &shape, &dtype, &usage, &memory, &count, &layout)) return NULL;
     if (layout != Py_None && dtype && PyUnicode_Check(dtype)) { // the name of a type of that program
         PyObject *type = PyObject_CallMethod(layout, "find_type_by_name", "O", dtype);
-        PyObject *made = !type ? NULL : type == Py_None ? PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': the program has no type %R", what, dtype)
+        PyObject *made = !type ? NULL : type == Py_None ? PyErr_Format(spyp.value_error, "%s: argument 'dtype': the program has no type %R", what, dtype)
                                                         : PyObject_CallMethod(type_object, zeroed ? "zeros" : "empty", "OOOOOO", device, shape, type,
                                                                               usage ? usage : Py_None, memory ? memory : Py_None, count);
         Py_XDECREF(type);
@@ -62,7 +62,7 @@ static PyObject *spyp_tensor_fresh(PyObject *type_object, PyObject *args, PyObje
     spyp_device *d = spyp_device_of(device, what);
     if (!d) return NULL;
     if (shape == Py_None) shape = count;
-    if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'shape' not specified", what);
+    if (shape == Py_None) return PyErr_Format(spyp.value_error, "%s: argument 'shape' not specified", what);
     if (spyp_shape_parse(shape, what, &sizes) < 0) return NULL;
     PyObject *made = spyp_tensor_create((PyTypeObject *)type_object, d, &sizes, dtype, zeroed, what);
     if (made && (spyp_tensor_set_usage(made, usage) < 0 || spyp_tensor_set_memory(made, memory) < 0)) Py_CLEAR(made);
@@ -160,7 +160,7 @@ static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *k
         count = Py_None;
     }
     if (shape == Py_None) shape = count;
-    if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "NDBuffer: argument 'shape' or 'element_count' not specified");
+    if (shape == Py_None) return PyErr_Format(spyp.value_error, "NDBuffer: argument 'shape' or 'element_count' not specified");
     if (spyp_shape_parse(shape, "NDBuffer", &sizes) < 0) return NULL;
     PyObject *made = spyp_tensor_create(type, d, &sizes, dtype, false, "NDBuffer");
     if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
@@ -418,7 +418,7 @@ static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *sh
     desc.type = dtype == Py_None ? NULL : parsed.type ? parsed.type : spy_dtype_name(parsed.scalar);
     desc.module = parsed.module;
     if (parsed.from && parsed.from->device != t->device) {
-        PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': %s belongs to a module of another device", what, desc.type);
+        PyErr_Format(spyp.value_error, "%s: argument 'dtype': %s belongs to a module of another device", what, desc.type);
     } else if (spyp_enter(t->device, what) == 0) {
         spy_tensor *source = t->root ? spyp_view_source(t, &desc) : t->tensor;
         view = spy_create_view(source, &desc);
@@ -499,7 +499,7 @@ static int spyp_index_parse(PyObject *item, spy_index *index) {
         long long n = PyLong_AsLongLongAndOverflow(whole, &overflow);
         *index = spy_index_at(n);
         Py_DECREF(whole);
-        if (overflow) PyErr_SetString(PyExc_IndexError, "Tensor: expected an index within a dimension, got one of more than 63 bits");
+        if (overflow) PyErr_SetString(spyp.index_error, "Tensor: expected an index within a dimension, got one of more than 63 bits");
         if (overflow) return -1;
     }
     return 0;
@@ -511,7 +511,7 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
     spy_indices list = { items, 1 };
     if (PyTuple_Check(key)) {
         Py_ssize_t n = PyTuple_Size(key);
-        if (n > 4 * SPY_MAX_RANK) return PyErr_Format(PyExc_IndexError, "Tensor: expected at most %d indices, got %zd", 4 * SPY_MAX_RANK, n);
+        if (n > 4 * SPY_MAX_RANK) return PyErr_Format(spyp.index_error, "Tensor: expected at most %d indices, got %zd", 4 * SPY_MAX_RANK, n);
         for (Py_ssize_t i = 0; i < n; i++)
             if (spyp_index_parse(PyTuple_GetItem(key, i), &items[i]) < 0) return NULL;
         list.count = (size_t)n;
@@ -566,7 +566,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     if (!other) return NULL;
     if (!PyObject_TypeCheck(other, spyp.tensor))
         return PyErr_Format(PyExc_TypeError, "point_to: argument 'target': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
-    if (((spyp_tensor *)other)->device != t->device) return PyErr_Format(PyExc_ValueError, "point_to: argument 'target': the tensor belongs to another device");
+    if (((spyp_tensor *)other)->device != t->device) return PyErr_Format(spyp.value_error, "point_to: argument 'target': the tensor belongs to another device");
     if (spyp_enter(t->device, "Tensor.point_to") < 0) return NULL;
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);

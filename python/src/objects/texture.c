@@ -15,7 +15,7 @@ static spyp_texture *spyp_texture_of(PyObject *object, const char *what) {
 static spyp_texture *spyp_texture_on(PyObject *object, const spyp_device *device, const char *what) {
     spyp_texture *t = spyp_texture_of(object, what);
     if (!t || t->device == device) return t;
-    PyErr_Format(PyExc_ValueError, "%s: the texture belongs to another device", what);
+    PyErr_Format(spyp.value_error, "%s: the texture belongs to another device", what);
     return NULL;
 }
 

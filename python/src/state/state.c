@@ -52,8 +52,8 @@ const char *spyp_utf8(PyObject *string) {
     Py_ssize_t size;
     const char *text = PyUnicode_AsUTF8AndSize(string, &size);
     if (SPYP_LIKELY(text && strlen(text) == (size_t)size)) return text;
-    if (text) PyErr_Format(PyExc_ValueError, "expected text without NUL characters, got %R", string);
-    else if (PyErr_ExceptionMatches(PyExc_UnicodeError)) PyErr_Format(PyExc_ValueError, "expected text that UTF-8 can encode, got %R", string);
+    if (text) PyErr_Format(spyp.value_error, "expected text without NUL characters, got %R", string);
+    else if (PyErr_ExceptionMatches(PyExc_UnicodeError)) PyErr_Format(spyp.value_error, "expected text that UTF-8 can encode, got %R", string);
     return NULL;
 }
 

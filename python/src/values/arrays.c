@@ -137,7 +137,7 @@ static int spyp_bad_format(const char *what, const char *format) {
 }
 
 int spyp_too_many_dims(const char *what, int rank) {
-    PyErr_Format(PyExc_ValueError, "%s: expected at most %d dimensions, got %d", what, SPY_MAX_RANK, rank);
+    PyErr_Format(spyp.value_error, "%s: expected at most %d dimensions, got %d", what, SPY_MAX_RANK, rank);
     return -1;
 }
 
@@ -233,7 +233,7 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
     for (int d = t->ndim - 1; d >= 0; d--) {
         array->shape.dims[d] = t->shape[d];
         if (t->shape[d] < 0 || (t->shape[d] && step > INT64_MAX / 8 / t->shape[d])) {
-            PyErr_Format(PyExc_ValueError, "%s: DLPack: dimension %d has the size %lld", what, d, (long long)t->shape[d]);
+            PyErr_Format(spyp.value_error, "%s: DLPack: dimension %d has the size %lld", what, d, (long long)t->shape[d]);
             return -1;
         }
         strides[d] = (t->strides ? t->strides[d] : step) * (int64_t)item;

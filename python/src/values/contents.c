@@ -210,7 +210,7 @@ int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shap
     if (same) return 0;
     PyObject *expected = spyp_shape_tuple(&inner), *given = spyp_shape_tuple(sizes);
     if (expected && given)
-        PyErr_Format(PyExc_ValueError, "%s: Shape mismatch: expected an array that ends in %R for %s, got %R", what, expected, info->name, given);
+        PyErr_Format(spyp.value_error, "%s: Shape mismatch: expected an array that ends in %R for %s, got %R", what, expected, info->name, given);
     Py_XDECREF(expected);
     Py_XDECREF(given);
     return -1;

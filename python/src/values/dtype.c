@@ -137,6 +137,7 @@ int spyp_dtype_parse(PyObject *object, const char *what, const char *argument, s
     const char *text = name && PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
     if (text && strncmp(text, "torch.", 6) == 0) text += 6;
     if (text) dtype->scalar = spyp_scalar_of_name(text);
+    if (text && PyType_Check(object) && strcmp(text, "quatf") == 0) text = "float4"; // Slang has no type of quaternions
     if (text && !dtype->scalar) dtype->type = text;
     dtype->keeps = name;
     if (text) return 0;

@@ -411,7 +411,7 @@ static PyObject *spyp_math_call_inverse(const spyp_math_function *function, PyOb
     size = spyp_math_solve(function, args[0], x, &determinant);
     if (!size) return NULL;
     if (determinant != 0) return spyp_math_float_matrix(size, size, x);
-    PyErr_Format(PyExc_ValueError,
+    PyErr_Format(spyp.value_error,
                  "math.inverse: argument 'x': expected a matrix that has an inverse, got determinant 0");
     return NULL;
 }

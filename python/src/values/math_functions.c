@@ -90,6 +90,64 @@ static bool spyp_math_check_args(const spyp_math_function *function, PyObject *c
     return false;
 }
 
+// >>calls whose arguments are lists, or vectors of other numbers than the function takes
+
+// Returns an argument as a vector of `kind`, a new reference: a vector of the same size, or a list, tuple or array of as many numbers.
+// Other arguments are returned as they are. NULL with an exception set: a number does not fit.
+static PyObject *spyp_math_as_vector(const spyp_math_kind *kind, PyObject *arg) {
+    const spyp_math_kind *own = spyp_math_kind_of(arg);
+    bool list = !own && PySequence_Check(arg) && !PyUnicode_Check(arg) && !PyBytes_Check(arg);
+    if (own == kind || (own && (own->form != SPYP_MATH_VECTOR || own->dtype == SPY_DTYPE_BOOL)) || (!own && !list)) return Py_NewRef(arg);
+    if (PySequence_Size(arg) != (Py_ssize_t)kind->columns) {
+        PyErr_Clear();
+        return Py_NewRef(arg);
+    }
+    return PyObject_CallFunctionObjArgs((PyObject *)kind->type, arg, NULL);
+}
+
+// Calls a function once more after a TypeError: with vectors of `kind` in the place of lists and of vectors of other kinds. Returns NULL
+// without an exception if there are none, or if that call fails, too.
+static PyObject *spyp_math_call_converted(const spyp_math_function *function, PyObject *const *args, const spyp_math_kind *kind) {
+    PyObject *changed[SPYP_MATH_MAX_ARGS] = { NULL }, *result = NULL;
+    bool any = false, failed = !kind;
+    for (int i = 0; i < SPYP_MATH_MAX_ARGS && !failed; i++) {
+        if (!args[i]) continue;
+        changed[i] = spyp_math_as_vector(kind, args[i]);
+        any = any || changed[i] != args[i];
+        failed = !changed[i];
+    }
+    if (any && !failed) result = function->call(function, changed);
+    if (!result) PyErr_Clear();
+    for (int i = 0; i < SPYP_MATH_MAX_ARGS; i++) Py_XDECREF(changed[i]);
+    return result;
+}
+
+// The exception that is set stays if no other way of reading the arguments is one that the function takes: with lists as vectors of the
+// first vector's kind, or everything as vectors of floats.
+static PyObject *spyp_math_call_again(const spyp_math_function *function, PyObject *const *args) {
+    PyObject *type, *value, *trace, *result;
+    const spyp_math_kind *kind = NULL;
+    Py_ssize_t size = 0;
+    PyErr_Fetch(&type, &value, &trace);
+    for (int i = 0; i < SPYP_MATH_MAX_ARGS; i++) {
+        const spyp_math_kind *own = args[i] ? spyp_math_kind_of(args[i]) : NULL;
+        if (!own || own->form != SPYP_MATH_VECTOR) own = NULL;
+        if (own && !kind) kind = own;
+        if (!size && args[i] && (own || (!spyp_math_kind_of(args[i]) && PySequence_Check(args[i])))) size = PySequence_Size(args[i]);
+        PyErr_Clear();
+    }
+    result = kind ? spyp_math_call_converted(function, args, kind) : NULL;
+    if (!result && size > 0 && size <= 4) result = spyp_math_call_converted(function, args, spyp_math_kind_find(SPY_DTYPE_FLOAT32, 1, (uint32_t)size));
+    if (!result) {
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
+}
+
 static PyObject *spyp_math_dispatch(PyObject *capsule, PyObject *const *given, Py_ssize_t count,
                                     PyObject *names) {
     const spyp_math_function *function = (const spyp_math_function *)PyCapsule_GetPointer(capsule, NULL);
@@ -100,7 +158,9 @@ static PyObject *spyp_math_dispatch(PyObject *capsule, PyObject *const *given, P
     for (Py_ssize_t i = 0; i < keywords; i++) {
         if (!spyp_math_take_keyword(function, PyTuple_GetItem(names, i), given[count + i], args)) return NULL;
     }
-    return spyp_math_check_args(function, args, count) ? function->call(function, args) : NULL;
+    if (!spyp_math_check_args(function, args, count)) return NULL;
+    PyObject *result = function->call(function, args);
+    return result || !PyErr_ExceptionMatches(PyExc_TypeError) ? result : spyp_math_call_again(function, args);
 }
 
 // Adds one function to the module. `method` and `name` must never be freed, because Python keeps their

@@ -34,7 +34,7 @@ static double spyp_math_arithmetic(spyp_math_operator op, bool integers, double 
     case SPYP_MATH_MULTIPLY: return a * b;
     case SPYP_MATH_DIVIDE: return integers ? trunc(a / b) : a / b;
     case SPYP_MATH_FLOOR_DIVIDE: return floor(a / b);
-    default: return spyp_math_remainder(a, b);
+    default: return integers ? fmod(a, b) : spyp_math_remainder(a, b); // of integers as in C and Slang
     }
 }
 
@@ -55,14 +55,28 @@ static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, d
 
 // >>operands
 
+// Returns whether a vector of the kind `right` becomes one of the kind `left` in an operator: floats take numbers of all kinds,
+// and integers take integers.
+static bool spyp_math_becomes(const spyp_math_kind *left, const spyp_math_kind *right) {
+    if (left->form != SPYP_MATH_VECTOR || right->form != SPYP_MATH_VECTOR || left->columns != right->columns) return false;
+    if (left->dtype == SPY_DTYPE_BOOL || right->dtype == SPY_DTYPE_BOOL) return false;
+    return spyp_math_is_float(left->dtype) || !spyp_math_is_float(right->dtype);
+}
+
 // Returns the kind of a result. It is the kind that both operands have, or the kind of the only operand that
-// has one; next to a float16_t it is the other operand's kind. Returns NULL when the operands do not go
-// together.
+// has one; next to a float16_t it is the other operand's kind, and of two vectors the left one's if it holds the other's numbers.
+// Returns NULL when the operands do not go together.
 static const spyp_math_kind *spyp_math_common_kind(PyObject *a, PyObject *b) {
     const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
     if (!left || !right) return left ? left : right;
     if (left == right || right->form == SPYP_MATH_SCALAR) return left;
+    if (spyp_math_becomes(left, right)) return left;
     return left->form == SPYP_MATH_SCALAR ? right : NULL;
+}
+
+static bool spyp_math_is_vector(PyObject *object) {
+    const spyp_math_kind *kind = spyp_math_kind_of(object);
+    return kind && kind->form == SPYP_MATH_VECTOR;
 }
 
 // Reads an operand's components; a number stands for all of them, a list or tuple has one number for each. Returns 1, or 0
@@ -73,7 +87,7 @@ static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, doubl
         spyp_math_load_all(object, components);
         return 1;
     }
-    if (kind->form == SPYP_MATH_VECTOR && (PyList_Check(object) || PyTuple_Check(object))) {
+    if (kind->form == SPYP_MATH_VECTOR && (PyList_Check(object) || PyTuple_Check(object) || spyp_math_is_vector(object))) {
         Py_ssize_t count = spyp_math_read_list(kind->name, kind->dtype, object, components, kind->columns);
         return count < 0 ? -1 : count == (Py_ssize_t)kind->columns;
     }
@@ -104,7 +118,7 @@ static PyObject *spyp_math_not_implemented(void) {
 static bool spyp_math_shift_fits(const spyp_math_kind *kind, const double *y) {
     for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
         if (y[i] >= 0 && y[i] < 32) continue;
-        PyErr_Format(PyExc_ValueError, "%s: expected a shift from 0 to 31, got %lld", kind->name,
+        PyErr_Format(spyp.value_error, "%s: expected a shift from 0 to 31, got %lld", kind->name,
                      (long long)y[i]);
         return false;
     }
@@ -138,6 +152,16 @@ static bool spyp_math_is_product(const spyp_math_kind *kind, PyObject *a, PyObje
     return spyp_math_kind_of(a) == spyp_math_kind_of(b);
 }
 
+// Sums, differences and products of uints are taken modulo 2^32, as in Slang. A product of two uints that a double does not hold is left
+// as it is, and is an error.
+static void spyp_math_wrap(const spyp_math_kind *kind, double *x) {
+    for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
+        if (fabs(x[i]) >= 0x1p53) continue;
+        x[i] = fmod(x[i], 0x1p32);
+        if (x[i] < 0) x[i] += 0x1p32;
+    }
+}
+
 static PyObject *spyp_math_binary(PyObject *a, PyObject *b, spyp_math_operator op) {
     const spyp_math_kind *kind;
     double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE];
@@ -156,6 +180,7 @@ static PyObject *spyp_math_binary(PyObject *a, PyObject *b, spyp_math_operator o
     for (uint32_t i = 0; i < spyp_math_size(kind); i++)
         x[i] = bitwise ? spyp_math_bits(op, kind->dtype, x[i], y[i])
                        : spyp_math_arithmetic(op, integers, x[i], y[i]);
+    if (kind->dtype == SPY_DTYPE_UINT32 && !bitwise) spyp_math_wrap(kind, x);
     return spyp_math_make(kind, x);
 }
 
@@ -191,6 +216,7 @@ static PyObject *spyp_math_unary(PyObject *self, double (*map)(double)) {
     double components[SPYP_MATH_MAX_SIZE];
     spyp_math_load_all(self, components);
     for (uint32_t i = 0; i < spyp_math_size(kind); i++) components[i] = map(components[i]);
+    if (kind->dtype == SPY_DTYPE_UINT32) spyp_math_wrap(kind, components);
     return spyp_math_make(kind, components);
 }
 

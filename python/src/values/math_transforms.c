@@ -15,7 +15,7 @@ static void spyp_math_normalize3(double *v) {
 }
 
 static bool spyp_math_value_error(const char *text) {
-    PyErr_SetString(PyExc_ValueError, text);
+    PyErr_SetString(spyp.value_error, text);
     return false;
 }
 

@@ -44,7 +44,7 @@ static int spyp_math_init_vector(const spyp_math_kind *kind, PyObject *args, dou
         count += found;
     }
     if (count == size) return 0;
-    PyErr_Format(PyExc_ValueError, "%s: expected %zd component%s, got %zd", kind->name, size,
+    PyErr_Format(spyp.value_error, "%s: expected %zd component%s, got %zd", kind->name, size,
                  size == 1 ? "" : "s", count);
     return -1;
 }
@@ -158,7 +158,7 @@ static Py_ssize_t spyp_math_index(PyObject *self, PyObject *object, uint32_t cou
     if (index == -1 && PyErr_Occurred()) return -1;
     if (index >= -(Py_ssize_t)count && index < (Py_ssize_t)count)
         return index < 0 ? index + (Py_ssize_t)count : index;
-    PyErr_Format(PyExc_IndexError, "%s: expected an index from %d to %d, got %zd",
+    PyErr_Format(spyp.index_error, "%s: expected an index from %d to %d, got %zd",
                  spyp_math_kind_at(self)->name, -(int)count, (int)count - 1, index);
     return -1;
 }
@@ -174,7 +174,7 @@ static PyObject *spyp_math_row(PyObject *self, uint32_t row) {
 static PyObject *spyp_math_item(PyObject *self, Py_ssize_t index) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     if (index < 0 || index >= (Py_ssize_t)spyp_math_length(kind)) { // Python's iteration ends with this error
-        PyErr_Format(PyExc_IndexError, "%s: index %zd is out of range", kind->name, index);
+        PyErr_Format(spyp.index_error, "%s: index %zd is out of range", kind->name, index);
         return NULL;
     }
     if (kind->form == SPYP_MATH_MATRIX) return spyp_math_row(self, (uint32_t)index);
@@ -190,7 +190,7 @@ static Py_ssize_t spyp_math_pair(PyObject *self, PyObject *key) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     Py_ssize_t row, column;
     if (PyTuple_Size(key) != 2) {
-        PyErr_Format(PyExc_IndexError, "%s: expected [row] or [row, column], got %zd indices", kind->name,
+        PyErr_Format(spyp.index_error, "%s: expected [row] or [row, column], got %zd indices", kind->name,
                      PyTuple_Size(key));
         return -1;
     }
@@ -239,7 +239,7 @@ static int spyp_math_set_line(PyObject *self, uint32_t first, uint32_t step, uin
     found = spyp_math_read_list(kind->name, kind->dtype, line, components, count);
     if (found < 0) return -1;
     if (found != (Py_ssize_t)count) {
-        PyErr_Format(PyExc_ValueError, "%s: expected %u components, got %zd", kind->name, count, found);
+        PyErr_Format(spyp.value_error, "%s: expected %u components, got %zd", kind->name, count, found);
         return -1;
     }
     for (uint32_t i = 0; i < count; i++) { // no store fails, because matrices have floats
@@ -691,16 +691,6 @@ static int spyp_math_types_add(PyObject *module, PyObject *math) {
     return 0;
 }
 
-// Adds the class Handedness, which names the two values of `handedness` arguments.
-static int spyp_math_handedness_add(PyObject *math) {
-    PyObject *handedness = PyObject_CallFunction(
-        (PyObject *)&PyType_Type, "s(){sssssisi}", "Handedness", "__module__", "slangpy.math", "__doc__",
-        "Which way z goes for one who looks along it: a plain int.", "right_handed", 0, "left_handed", 1);
-    int failed = handedness ? PyModule_AddObjectRef(math, "Handedness", handedness) : -1;
-    Py_XDECREF(handedness);
-    return failed;
-}
-
 // It runs once per process, because the kinds point at the types of the one interpreter.
 int spyp_math_ready(PyObject *module) {
     PyObject *math = NULL;
@@ -710,7 +700,7 @@ int spyp_math_ready(PyObject *module) {
         return -1;
     }
     math = spyp_math_module_make();
-    failed = !math || spyp_math_types_add(module, math) || spyp_math_handedness_add(math) ||
+    failed = !math || spyp_math_types_add(module, math) ||
              spyp_math_functions_add(math, spyp_math_elementwise) ||
              spyp_math_functions_add(math, spyp_math_algebra) ||
              spyp_math_functions_add(math, spyp_math_transforms) ||

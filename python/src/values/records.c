@@ -61,7 +61,7 @@ static int spyp_pack_fields(spyp_arena *arena, const spy_type_info *info, PyObje
         if (name && !text) PyErr_Format(PyExc_TypeError, "%s: expected field names of str, got a key of %R", what, (PyObject *)Py_TYPE(name));
         if (text && !field) {
             PyObject *known = spyp_known_fields(info);
-            PyErr_Format(PyExc_ValueError, "%s: %s has no field %R; expected %V", what, info->name, name,
+            PyErr_Format(spyp.value_error, "%s: %s has no field %R; expected %V", what, info->name, name,
                          known, "");
             Py_XDECREF(known);
         }
@@ -88,7 +88,7 @@ static int spyp_pack_fields(spyp_arena *arena, const spy_type_info *info, PyObje
         Py_XDECREF(name);
         if (found < 0) return -1;
         if (!found)
-            PyErr_Format(PyExc_ValueError, "%s: field '%s' of %s not specified", what, info->fields[i].name,
+            PyErr_Format(spyp.value_error, "%s: field '%s' of %s not specified", what, info->fields[i].name,
                          info->name);
         if (!found) return -1;
     }
@@ -118,7 +118,7 @@ static int spyp_pack_numbers(spyp_arena *arena, const spy_type_info *info, spy_d
     }
     size_t expected = (size_t)count * (scalar ? each : info->size_bytes);
     if (given != expected) {
-        PyErr_Format(PyExc_ValueError, "%s: Shape mismatch: expected %zu %s, got %zu", what, expected,
+        PyErr_Format(spyp.value_error, "%s: Shape mismatch: expected %zu %s, got %zu", what, expected,
                      scalar ? "numbers" : "bytes", given);
         return -1;
     }

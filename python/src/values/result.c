@@ -156,7 +156,7 @@ static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyOb
     Py_ssize_t n = value ? PySequence_Size(value) : -1;
     if (value && n != count) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "%s: expected %lld values for %s, got %R", what, (long long)count, info->name, given);
+        PyErr_Format(spyp.value_error, "%s: expected %lld values for %s, got %R", what, (long long)count, info->name, given);
         status = -1;
     }
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
@@ -220,7 +220,7 @@ static int spyp_write_pointer(spyp_module *module, const spy_type_info *info, Py
     }
     spyp_tensor *t = (spyp_tensor *)value;
     if (t->device != module->device) {
-        PyErr_Format(PyExc_ValueError, "%s: a Tensor for %s belongs to another device", what, info->name);
+        PyErr_Format(spyp.value_error, "%s: a Tensor for %s belongs to another device", what, info->name);
         return -1;
     }
     uint64_t address = spy_tensor_address(t->tensor);

@@ -53,7 +53,7 @@ static int spyp_size_parse(PyObject *item, const char *what, int64_t *size) {
 
 static int spyp_rank_check(Py_ssize_t rank, const char *what) {
     if (rank <= SPY_MAX_RANK) return 0;
-    PyErr_Format(PyExc_ValueError, "%s: expected at most %d dimensions, got %zd", what, SPY_MAX_RANK, rank);
+    PyErr_Format(spyp.value_error, "%s: expected at most %d dimensions, got %zd", what, SPY_MAX_RANK, rank);
     return -1;
 }
 
@@ -62,7 +62,7 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
     memset(shape, 0, sizeof *shape);
     if (PyObject_TypeCheck(object, spyp.shape)) {
         if (((spyp_shape_object *)object)->invalid) {
-            PyErr_Format(PyExc_ValueError, "%s: expected a shape, got Shape(None), which is none", what);
+            PyErr_Format(spyp.value_error, "%s: expected a shape, got Shape(None), which is none", what);
             return -1;
         }
         if (spyp_rank_check(Py_SIZE(object), what) < 0) return -1;
@@ -154,7 +154,7 @@ static Py_ssize_t spyp_shape_length(PyObject *self) {
 
 static PyObject *spyp_shape_item(PyObject *self, Py_ssize_t i) {
     if (i < 0 || i >= Py_SIZE(self))
-        return PyErr_Format(PyExc_IndexError, "Shape: index %zd is beyond its %zd dimensions", i,
+        return PyErr_Format(spyp.index_error, "Shape: index %zd is beyond its %zd dimensions", i,
                             Py_SIZE(self));
     return PyLong_FromLongLong(spyp_shape_dims(self)[i]);
 }
@@ -200,7 +200,7 @@ static Py_hash_t spyp_shape_hash(PyObject *self) {
 static PyObject *spyp_shape_add(PyObject *a, PyObject *b) {
     PyObject *first = spyp_shape_operand(a), *second = first ? spyp_shape_operand(b) : NULL, *sum = NULL;
     if (second && (((spyp_shape_object *)first)->invalid || ((spyp_shape_object *)second)->invalid))
-        PyErr_Format(PyExc_ValueError, "Shape: expected two shapes, got Shape(None), which is none");
+        PyErr_Format(spyp.value_error, "Shape: expected two shapes, got Shape(None), which is none");
     else if (second) sum = spyp_shape_of(NULL, Py_SIZE(first) + Py_SIZE(second));
     if (sum) {
         int64_t *dims = ((spyp_shape_object *)sum)->dims;
