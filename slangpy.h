@@ -9759,6 +9759,28 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    else return widen(*(const unsigned short *)a);\n"
     "}\n"
     "\n"
+    "template<class A> MLPW_D void load_row(const A *from, A *to) {\n"
+    "    u32 *words = (u32 *)to;\n"
+    "    if ((u64)from % 16 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 16; i++) {\n"
+    "            const uint4 v = ((const uint4 *)from)[i];\n"
+    "            words[i * 4] = v.x, words[i * 4 + 1] = v.y, words[i * 4 + 2] = v.z, words[i * 4 + 3] = v.w;\n"
+    "        }\n"
+    "    } else\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 4; i++) words[i] = ((const u32 *)from)[i];\n"
+    "}\n"
+    "template<class A> MLPW_D void store_row(A *to, const A *from) {\n"
+    "    const u32 *words = (const u32 *)from;\n"
+    "    if ((u64)to % 16 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 16; i++) ((uint4 *)to)[i] = uint4{words[i * 4], words[i * 4 + 1], words[i * 4 + 2], words[i * 4 + 3]};\n"
+    "    } else\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 4; i++) ((u32 *)to)[i] = words[i];\n"
+    "}\n"
+    "\n"
     "template<int I> MLPW_D void gather(const float *x, u32 *a) {\n"
     "#pragma unroll\n"
     "    for (int b = 0; b < (I + 15) / 16 * 2; b++) {\n"
@@ -9816,7 +9838,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    const int g = lane() / 4, t = lane() % 4, far = FIRST ? 8 : 1, next = FIRST ? 1 : K / 8;\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < (O + 7) / 8; i++) {\n"
-    "        float s[8];\n"
+    "        float s[8];",
     "#pragma unroll\n"
     "        for (int e = 0; e < 2; e++) {\n"
     "            const int n = i * 8 + t * 2 + e;\n"
@@ -9833,7 +9855,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "            mma(s + 4, a + f * 8 + 4, b0, b1);\n"
     "        }\n"
     "#pragma unroll\n"
-    "        for (int e = 0; e < 2; e++) {",
+    "        for (int e = 0; e < 2; e++) {\n"
     "            u32 v[4] = {bits(s[e]), bits(s[e + 2]), bits(s[e + 4]), bits(s[e + 6])};\n"
     "            turn(v);\n"
     "#pragma unroll\n"
@@ -9905,7 +9927,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "                const bool some = one ? g == 0 : !FIRST || k < K;\n"
     "                if constexpr (LAST) {\n"
     "                    const int n = from * 8 + t * 2 + e % 2;\n"
-    "                    add_one(to + k * N + n, s[e] * by, some && n < N);\n"
+    "                    add_one(to + k * N + n, s[e] * by, some && n < N);",
     "                } else add<N / 8, P>(to + k * N + (t * 2 + e % 2) * (N / 8) + from, s + e, by, some);\n"
     "            }\n"
     "        }\n"
@@ -9927,7 +9949,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        Piece<T, N / 8, N / 8> lo, hi;\n"
     "        if (has) lo.load(w + t * 2 * (N / 8)), hi.load(w + (t * 2 + 1) * (N / 8));\n"
     "        else lo.clear(), hi.clear();\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "        for (int f = 0; f < N / 16; f++) {\n"
     "            const u32 b0 = lo.with(hi, f * 2), b1 = lo.with(hi, f * 2 + 1);\n"
     "            mma(sums, d + f * 8, b0, b1);\n"
@@ -9965,6 +9987,22 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "}\n"
     "\n"
     "\n"
+    "public Row spyi_load_row<Row>(Row *from)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    Row row;\n"
+    "    spyi_warp_load_row(from, row);\n"
+    "    return row;\n"
+    "}\n"
+    "public void spyi_store_row<Row>(Row *to, Row row)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    spyi_warp_store_row(to, row);\n"
+    "}\n"
+    "internal void spyi_warp_load_row<Row>(Row *from, out Row to) { __intrinsic_asm \"spy_mlp_warp::load_row($0, $1)\"; }\n"
+    "internal void spyi_warp_store_row<Row>(Row *to, inout Row from) { __intrinsic_asm \"spy_mlp_warp::store_row($0, $1)\"; }\n"
+    "\n"
+    "\n"
     "internal bool spyi_warp_ready<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::ready($0, $1)\"; }\n"
     "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }\n"
     "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
@@ -9972,7 +10010,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "internal void spyi_warp_keep<let A : int, let S : int>(int p, inout float sums[S], int from, inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0>((float *)($1), $2, (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_finish<T, let A : int, let O : int>(int bias, int first, int k, int o, T *w, inout uint a[A], inout float y[O]) { __intrinsic_asm \"spy_mlp_warp::finish<$0, $1, $2, $3>($4, (unsigned *)($5), (float *)($6))\"; }\n"
     "internal float spyi_warp_half(uint word, int which) { __intrinsic_asm \"spy_mlp_warp::widen((unsigned short)(($0) >> ($1) * 16))\"; }\n"
-    "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }\n"
+    "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }",
     "internal float spyi_warp_scale(float most) { __intrinsic_asm \"spy_mlp_warp::scale($0)\"; }\n"
     "internal void spyi_warp_weigh<T, let A : int, let D : int>(int bias, int first, int last, int k, int n, T *to, inout uint h[A], inout uint d[D], float by) { __intrinsic_asm \"spy_mlp_warp::weigh<$0, $1, $2, $3, $4>($5, (unsigned *)($6), (unsigned *)($7), $8)\"; }\n"
     "internal void spyi_warp_back_hidden<T, let D : int>(int last, int k, int n, T *w, int f, inout uint d[D], inout float sums[16]) { __intrinsic_asm \"spy_mlp_warp::back_hidden<$0, $1, $2>($3, $4, (unsigned *)($5), (float *)($6))\"; }\n"
@@ -45210,8 +45248,10 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
-    bool names_diff;     // the kernel needs `import slangpy_diff`
+    uint8_t combine; // spyi_combine: how elements that share a gradient are put together
+    bool names_diff; // the kernel needs `import slangpy_diff`
+    // Threads behind the last element compute that once more and store nothing, so that networks find whole warps.
+    bool whole_warps;
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
@@ -45226,6 +45266,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
+// Sets bound->whole_warps.
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_profile *profile, spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 
@@ -47879,7 +47923,138 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
     if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
     spyi_text_free(&first);
+    if (status == SPY_OK) spyi_find_networks(function, bound);
     return status;
+}
+
+// >>bind/networks.c -----------------------------------------------------------------------------------------
+
+// Networks of `import mlp;` in a call: whether they multiply on the matrix units, and what spy_explain_call says of them.
+// slang/mlp.slang decides the same by its constant `units`, and at run time by spy_mlp_warp::ready(); the rules are in docs/mlp.md.
+
+enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
+
+// The generic arguments of an MLP.
+typedef struct spyi_mlp {
+    long inputs, outputs, width, depth;
+    bool rounds, mixed; // T is half or Mixed; T is Mixed
+} spyi_mlp;
+
+// Reads the arguments from a type's name: "MLP<64, 8, 64, 3, ReLU, NoActivation, 0, half>". Returns false for other types.
+static bool spyi_read_mlp(const spyi_type *type, spyi_mlp *mlp) {
+    const char *at = type ? type->name : "", *argument[SPYI_MLP_ARGUMENTS];
+    uint32_t count = 1, depth = 0;
+    if (strncmp(at, "MLP<", 4) != 0) return false;
+    argument[0] = at += 4;
+    for (; *at && (*at != '>' || depth); at++) {
+        if (*at == '<') depth++;
+        if (*at == '>') depth--;
+        if (*at != ',' || depth) continue;
+        if (count == SPYI_MLP_ARGUMENTS) return false;
+        argument[count++] = at + 1 + strspn(at + 1, " ");
+    }
+    if (count != SPYI_MLP_ARGUMENTS) return false;
+    mlp->inputs = strtol(argument[0], NULL, 10);
+    mlp->outputs = strtol(argument[1], NULL, 10);
+    mlp->width = strtol(argument[2], NULL, 10);
+    mlp->depth = strtol(argument[3], NULL, 10);
+    mlp->mixed = strncmp(argument[7], "Mixed>", 6) == 0;
+    mlp->rounds = mlp->mixed || strncmp(argument[7], "half>", 5) == 0;
+    return true;
+}
+
+// Writes why the matrix units do not take the network. Returns whether they do.
+static bool spyi_mlp_fits(const spyi_mlp *m, const spyi_profile *profile, spyi_text *why) {
+    if (!m->rounds)
+        spyi_text_add(why,
+                      "its parameters are float; with Mixed (float parameters) or half it may round to half");
+    else if (profile->target != SPYI_TARGET_CUDA) spyi_text_add(why, "the matrix units are used on CUDA");
+    else if (profile->arch < 80)
+        spyi_text_add(why, "mma.sync needs compute capability 8.0, the device has %u.%u", profile->arch / 10,
+                      profile->arch % 10);
+    else if (m->depth && (m->width % 16 || m->width > SPYI_MLP_MOST))
+        spyi_text_add(why, "its width is %ld; multiples of 16 up to %d are possible", m->width,
+                      SPYI_MLP_MOST);
+    else if (m->inputs > SPYI_MLP_MOST || m->outputs > SPYI_MLP_MOST)
+        spyi_text_add(why, "it has %ld inputs and %ld outputs; up to %d are possible", m->inputs, m->outputs,
+                      SPYI_MLP_MOST);
+    else return true;
+    return false;
+}
+
+// Returns whether a thread may compute an element that another thread computes, too: the function changes nothing but
+// its outputs.
+static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
+    if (b->dispatch || b->shader || b->options.prelude || function->object.device->printer) return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].role != SPYI_ROLE_INSIDE && (b->leaves[i].writes || b->leaves[i].untracked))
+            return false;
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    return inputs && inputs->count == 0;
+}
+
+// Finds the networks among a node's fields, or in the node itself: calls `found` for each.
+static void spyi_each_network(const spyi_bound *b, uint32_t first, uint32_t count,
+                              void (*found)(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
+                                            void *context),
+                              void *context) {
+    for (uint32_t i = first; i < first + count; i++) {
+        spyi_mlp mlp;
+        if (spyi_read_mlp(b->nodes[i].type, &mlp)) found(b, &b->nodes[i], &mlp, context);
+        else if (b->nodes[i].leaf < 0)
+            spyi_each_network(b, b->nodes[i].first, b->nodes[i].count, found, context);
+    }
+}
+
+static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
+                              void *context) {
+    spy_function *function = (spy_function *)context;
+    spyi_bound *bound = (spyi_bound *)(uintptr_t)b;
+    spyi_text why = { NULL, 0, 0 };
+    (void)node;
+    if (spyi_mlp_fits(mlp, &function->object.device->base->limits.profile, &why)) bound->whole_warps = true;
+    spyi_text_free(&why);
+}
+
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
+    b->whole_warps = false;
+    spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
+    b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
+}
+
+typedef struct spyi_network_text {
+    const spyi_profile *profile;
+    spyi_text *out;
+} spyi_network_text;
+
+static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, const spyi_mlp *m,
+                                 void *context) {
+    const spyi_network_text *to = (const spyi_network_text *)context;
+    spyi_text why = { NULL, 0, 0 }, *out = to->out;
+    spyi_text_add(out, "  network %s: ", node->name);
+    if (!spyi_mlp_fits(m, to->profile, &why)) {
+        spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
+    } else if (b->mode == SPY_CALL_MODE_FORWARD_DIFF) {
+        spyi_text_add(out, "plain loops: forward mode has no other");
+    } else if (b->mode && b->options.deterministic) {
+        spyi_text_add(out, "plain loops: the call is deterministic");
+    } else {
+        spyi_text_add(out, "matrix units (mma.sync), products of halves, sums in float");
+        if (m->inputs % 16) spyi_text_add(out, "; inputs padded to %ld", (m->inputs + 15) / 16 * 16);
+        if (m->outputs % 8) spyi_text_add(out, "; outputs padded to %ld", (m->outputs + 7) / 8 * 8);
+        if (!b->whole_warps)
+            spyi_text_add(out, "; plain loops in a warp of fewer than 32 elements, since the function "
+                               "may change more than its outputs");
+    }
+    spyi_text_add(out, "\n");
+    spyi_text_free(&why);
+}
+
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_profile *profile, spyi_text *out) {
+    spyi_network_text context;
+    context.profile = profile;
+    context.out = out;
+    spyi_each_network(b, 0, b->param_count, spyi_explain_network, &context);
 }
 
 // >>bind/gradient.c -----------------------------------------------------------------------------------------
@@ -48479,6 +48654,9 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
 // its own, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
+// Returns whether threads behind the last element compute that once more: spyi_bound.whole_warps. Their spy_inside is
+// false.
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
@@ -48580,6 +48758,9 @@ SPYI_FN const spyi_wrapper *spyi_forward(void);
 // Writes one element's call. Prologues use it: it tells the module the element's number, then calls the
 // wrapper's call().
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
+// Writes what stands before an element's stores: nothing, or "if (spy_inside) {". Returns the stores' indent; if it is not
+// `indent` itself, a "}" follows the stores.
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent);
 
 // >>gradient.c
 SPYI_FN const spyi_wrapper *spyi_derivative(void);
@@ -48647,6 +48828,10 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
     return s->key->crosses ? s->suffix : "";
+}
+
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s) {
+    return s->bound->whole_warps && s->key->rank > 0 && !s->key->team && !s->key->grouped;
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
@@ -48975,6 +49160,14 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, c
 
 // >>loads and stores
 
+// Returns whether the leaf is moved 16 bytes at a time (slang/mlp_matrix.slang): an array for a network. Slang's own
+// copies move one scalar at a time.
+static bool spyi_is_row(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *type = s->bound->leaves[i].type;
+    return spyi_fills_warps(s) && type->kind == SPYI_TYPE_ARRAY && spyi_memory_type(s, i) == type &&
+           spyi_type_device_stride(type) % 16 == 0;
+}
+
 // Loads or stores one value of leaf `i` between memory and the variable `value`. Gathered leaves are moved
 // component by component.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
@@ -49021,6 +49214,13 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_spell_load(memory, type, spyi_text_str(&value_text), &line);
         }
         spyi_text_free(&value_text);
+    } else if (spyi_is_row(s, i)) {
+        if (store)
+            spyi_text_add(&line, "spyi_store_row(&%s, %s)", spyi_text_str(&place), spyi_text_str(&part));
+        else {
+            if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+            spyi_text_add(&line, "%s = spyi_load_row(&%s)", spyi_text_str(&part), spyi_text_str(&place));
+        }
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
         spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
@@ -49552,7 +49752,13 @@ static void spyi_emit_index(spyi_emit_state *s) {
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
+    if (spyi_fills_warps(s))
+        spyi_text_add(
+            body, "    // A network multiplies for a whole warp: threads behind the last element compute it "
+                  "once more and store nothing.\n"
+                  "    bool spy_inside = spy_i < spyi_block._count;\n"
+                  "    spy_i = min(spy_i, spyi_block._count - 1);\n");
+    else spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
     if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
@@ -50051,6 +50257,12 @@ static void spyi_forward_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
 }
 
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent) {
+    if (!spyi_fills_warps(s)) return indent;
+    spyi_text_add(&s->body, "%sif (spy_inside)\n%s{\n", indent, indent);
+    return "        "; // such a kernel has one element a thread, whose statements are indented by four spaces
+}
+
 static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     const spyi_leaf *returned = spyi_returned_leaf(b);
@@ -50064,8 +50276,10 @@ static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const c
     if (returned)
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(returned->type), s->lvalues[returned - b->leaves]);
     spyi_text_add(&s->body, "spyi_element(%s);\n", arguments);
+    const char *inner = spyi_open_stores(s, indent);
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, inner);
+    if (inner != indent) spyi_text_add(&s->body, "%s}\n", indent);
 }
 
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent) {
@@ -50247,6 +50461,13 @@ static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *
     const spyi_type *wanted = s->bound->leaves[leaf->value_leaf].differential;
     spyi_text value = { NULL, 0, 0 };
     spyi_value_expression(s, i, &value);
+    if (s->bound->mode == SPY_CALL_MODE_BACKWARD &&
+        spyi_fills_warps(s)) { // an element's second computation adds nothing
+        spyi_text_add(&s->body, "    %s d_%s = {};\n    if (spy_inside) d_%s = %s;\n", spyi_spell(leaf->type),
+                      s->names[i], s->names[i], spyi_text_str(&value));
+        spyi_text_clear(&value);
+        spyi_text_add(&value, "d_%s", s->names[i]);
+    }
     if (leaf->type == wanted) {
         spyi_text_add(out, "%s", spyi_text_str(&value));
     } else if (wanted->kind != SPYI_TYPE_ARRAY) {
@@ -50365,10 +50586,12 @@ static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const 
     bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                   arguments);
+    const char *inner = spyi_open_stores(s, indent);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
-        if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
+        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, inner);
+        if (!backward && b->leaves[i].out) spyi_store_output(s, i, inner);
     }
+    if (inner != indent) spyi_text_add(&s->body, "%s}\n", indent);
 }
 
 SPYI_FN const spyi_wrapper *spyi_derivative(void) {
@@ -53233,6 +53456,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_options(r, &b->options);
     spyi_stream_bool(r, &b->uses_library);
     spyi_stream_bool(r, &b->names_library);
+    spyi_stream_bool(r, &b->whole_warps);
     spyi_stream_bool(r, &b->dispatch);
     spyi_stream_bool(r, &b->guarded);
     spyi_stream_bool(r, &b->shader);
@@ -54739,7 +54963,8 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     spyi_way_taken taken, best_taken;
     best_taken.width = best_taken.unroll = 1;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
-        if (way->cost >= best->cost) continue;
+        if (way->cost >= best->cost || b->whole_warps)
+            continue; // a network works on an element of each thread
         taken.width = taken.unroll = 1;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
         if (!way->allows(b, launch, limits, way, &taken)) continue;
@@ -57603,6 +57828,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
     spyi_globals_text(plan->function, values, out);
+    spyi_networks_text(&plan->bound, &device->base->limits.profile, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);

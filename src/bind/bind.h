@@ -39,8 +39,10 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
-    bool names_diff;     // the kernel needs `import slangpy_diff`
+    uint8_t combine; // spyi_combine: how elements that share a gradient are put together
+    bool names_diff; // the kernel needs `import slangpy_diff`
+    // Threads behind the last element compute that once more and store nothing, so that networks find whole warps.
+    bool whole_warps;
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
@@ -55,6 +57,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
+// Sets bound->whole_warps.
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_profile *profile, spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 

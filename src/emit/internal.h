@@ -101,6 +101,9 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
 // its own, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
+// Returns whether threads behind the last element compute that once more: spyi_bound.whole_warps. Their spy_inside is
+// false.
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
@@ -202,6 +205,9 @@ SPYI_FN const spyi_wrapper *spyi_forward(void);
 // Writes one element's call. Prologues use it: it tells the module the element's number, then calls the
 // wrapper's call().
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
+// Writes what stands before an element's stores: nothing, or "if (spy_inside) {". Returns the stores' indent; if it is not
+// `indent` itself, a "}" follows the stores.
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent);
 
 // >>gradient.c
 SPYI_FN const spyi_wrapper *spyi_derivative(void);
