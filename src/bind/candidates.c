@@ -484,6 +484,5 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
     if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
     spyi_text_free(&first);
-    if (status == SPY_OK) spyi_find_networks(function, bound);
     return status;
 }

@@ -8,8 +8,20 @@ enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
 // The generic arguments of an MLP.
 typedef struct spyi_mlp {
     long inputs, outputs, width, depth;
+    int activation; // number of mlp_batch.slang; -1: it has none
+    bool plain_end; // the output activation is NoActivation
+    bool bias;
     bool rounds, mixed; // T is half or Mixed; T is Mixed
 } spyi_mlp;
+
+// The number of an activation in mlp_batch.slang, or -1.
+static int spyi_activation_number(const char *name) {
+    static const char *const names[] = { "NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh" };
+    size_t length = strcspn(name, ",");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return (int)i;
+    return -1;
+}
 
 // Reads the arguments from a type's name: "MLP<64, 8, 64, 3, ReLU, NoActivation, 0, half>". Returns false for other types.
 static bool spyi_read_mlp(const spyi_type *type, spyi_mlp *mlp) {
@@ -29,6 +41,9 @@ static bool spyi_read_mlp(const spyi_type *type, spyi_mlp *mlp) {
     mlp->outputs = strtol(argument[1], NULL, 10);
     mlp->width = strtol(argument[2], NULL, 10);
     mlp->depth = strtol(argument[3], NULL, 10);
+    mlp->activation = spyi_activation_number(argument[4]);
+    mlp->plain_end = spyi_activation_number(argument[5]) == 0;
+    mlp->bias = strtol(argument[6], NULL, 10) != 0;
     mlp->mixed = strncmp(argument[7], "Mixed>", 6) == 0;
     mlp->rounds = mlp->mixed || strncmp(argument[7], "half>", 5) == 0;
     return true;
@@ -87,14 +102,113 @@ static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const 
     spyi_text_free(&why);
 }
 
+// >>calls that are nothing but a network
+
+// Fills *batch, or writes why the batch engine does not take the network.
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
+                            bool half_inputs, spyi_batch *batch, spyi_text *why) {
+    bool wgmma = profile->arch == 90;
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
+             at = width == 32   ? 0
+                  : width == 64 ? 1
+                                : 2;
+    // By engine and width: warps of a group, and groups that a multiprocessor runs at the same time
+    // (python/slangpy/mlp_batch.py has the same).
+    static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
+                         resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
+    if (width != 32 && width != 64 && width != 128)
+        spyi_text_add(why, "the batch engine takes widths 32, 64 and 128");
+    else if (m->depth < 1 || m->depth > 8) spyi_text_add(why, "the batch engine takes 1 to 8 hidden layers");
+    else if (m->inputs > m->width) spyi_text_add(why, "the batch engine takes no more inputs than the width");
+    else if (m->outputs > 8) spyi_text_add(why, "the batch engine takes up to 8 outputs");
+    else if (m->activation < 0 || !m->plain_end)
+        spyi_text_add(why, "the batch engine has other activations, and none for outputs");
+    if (why->size) return false;
+    memset(batch, 0, sizeof *batch);
+    batch->shared_bytes =
+        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0); // F in mlp_batch.slang
+    if (batch->shared_bytes > max_shared_bytes) {
+        spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
+                      batch->shared_bytes, max_shared_bytes);
+        return false;
+    }
+    uint32_t many = warps[wgmma][at], flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
+    batch->wgmma = wgmma;
+    batch->threads = many * 32;
+    batch->rows = many * (wgmma ? 16 : 32);
+    batch->resident = resident[wgmma][at];
+    batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
+    return true;
+}
+
+// Returns the leaf of a network's parameters, or -1.
+static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
+    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
+}
+
+SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
+                           spyi_text *why) {
+    const spyi_node *network = NULL, *rows = NULL;
+    spyi_mlp m;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (spyi_read_mlp(b->nodes[i].type, &m)) network = &b->nodes[i];
+        else rows = &b->nodes[i];
+    }
+    if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
+    const spyi_leaf *x = &b->leaves[rows->leaf];
+    bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
+    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, batch, why)) return false;
+    batch->network = (uint32_t)spyi_weights_of(b, network);
+    batch->inputs = (uint32_t)rows->leaf;
+    batch->outputs = (uint32_t)b->nodes[2].leaf;
+    return true;
+}
+
+// Returns whether the leaf is one array of floats for each element, in memory as floats or, with `halves`, as halves.
+static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
+    const spyi_leaf *l = leaf >= 0 ? &b->leaves[leaf] : NULL;
+    if (!l || !spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1)
+        return false;
+    const spyi_type *scalar = l->type->element;
+    if (!scalar || scalar->kind != SPYI_TYPE_SCALAR || scalar->scalar != SPY_DTYPE_FLOAT32) return false;
+    if (l->consumed == 0) return l->element == l->type; // a result that the call makes
+    return l->element && l->element->kind == SPYI_TYPE_SCALAR &&
+           (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
+}
+
+// Returns whether the call is nothing but a network of one dimension of rows.
+static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
+    spyi_mlp m;
+    int which = -1;
+    if (b->mode || b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
+        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
+    int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
+    if (weights < 0 || b->leaves[weights].batch_rank) return false;
+    return spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) &&
+           spyi_is_batch_row(b, b->nodes[2].leaf, false) &&
+           spyi_unit_is_network(function->module->unit, function->name);
+}
+
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
     b->whole_warps = false;
     spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
+    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_batch_of(b, limits, &batch, &why);
     b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
+    spyi_text_free(&why);
 }
 
 typedef struct spyi_network_text {
-    const spyi_profile *profile;
+    const spyi_limits *limits;
+    bool batch; // the call runs the batch engine
     spyi_text *out;
 } spyi_network_text;
 
@@ -103,7 +217,12 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     const spyi_network_text *to = (const spyi_network_text *)context;
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
-    if (!spyi_mlp_fits(m, to->profile, &why)) {
+    if (to->batch) {
+        spyi_batch batch;
+        spyi_batch_of(b, to->limits, &batch, &why);
+        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
+                      batch.wgmma ? "wgmma" : "mma.sync");
+    } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (b->mode == SPY_CALL_MODE_FORWARD_DIFF) {
         spyi_text_add(out, "plain loops: forward mode has no other");
@@ -121,9 +240,10 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text_free(&why);
 }
 
-SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_profile *profile, spyi_text *out) {
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, spyi_text *out) {
     spyi_network_text context;
-    context.profile = profile;
+    context.limits = limits;
+    context.batch = batch;
     context.out = out;
     spyi_each_network(b, 0, b->param_count, spyi_explain_network, &context);
 }

@@ -70,7 +70,8 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_rules *rules; // the rules of the profile's target
+    const spyi_limits *limits; // of the function's device
+    const spyi_rules *rules;   // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -229,6 +230,10 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
 // Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
+
+// >>batch.c
+SPYI_FN const spyi_prologue *spyi_batch_prologue(void);
+SPYI_FN void spyi_batch_size(spyi_emit_state *s); // sets the group's threads and shared memory
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);

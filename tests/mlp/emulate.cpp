@@ -1,4 +1,4 @@
-// Runs the batch engine's CUDA text (src/slang/mlp_batch.slang) on a CPU: each thread of a group is a context of its own, and
+// Runs the batch engine's CUDA text (src/slang/mlp_batch_engine.slang) on a CPU: each thread of a group is a context of its own, and
 // the instructions of warps and warpgroups (ldmatrix, mma.sync, wgmma ...) are written here in C++, after PTX's manual. What a
 // warpgroup's matrix instruction reads it reads when it is issued, so a fence that is missing does not show here.
 //
