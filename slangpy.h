@@ -9828,6 +9828,21 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "#pragma unroll\n"
     "        for (int i = 0; i < (int)sizeof(A) / 4; i++) words[i] = ((const u32 *)from)[i];\n"
     "}\n"
+    "\n"
+    "template<int N> MLPW_D void load_halves(const void *from, int step, float *to) {\n"
+    "    const unsigned short *h = (const unsigned short *)from;\n"
+    "    if (N % 8 == 0 && step == 1 && (u64)from % 16 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < N / 8; i++) {\n"
+    "            const uint4 v = ((const uint4 *)from)[i];\n"
+    "            const u32 w[4] = {v.x, v.y, v.z, v.w};\n"
+    "#pragma unroll\n"
+    "            for (int e = 0; e < 8; e++) to[i * 8 + e] = widen((unsigned short)(w[e / 2] >> e % 2 * 16));\n"
+    "        }\n"
+    "    } else\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < N; i++) to[i] = widen(h[(long long)i * step]);\n"
+    "}\n"
     "template<class A> MLPW_D void store_row(A *to, const A *from) {\n"
     "    const u32 *words = (const u32 *)from;\n"
     "    if ((u64)to % 16 == 0) {\n"
@@ -9881,7 +9896,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        }\n"
     "    }\n"
     "}\n"
-    "\n"
+    "",
     "template<int P> MLPW_D void keep(const float *sums, int from, u32 *a) {\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < P; i++) {\n"
@@ -9895,7 +9910,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    const int g = lane() / 4, t = lane() % 4, far = FIRST ? 8 : 1, next = FIRST ? 1 : K / 8;\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < (O + 7) / 8; i++) {\n"
-    "        float s[8];",
+    "        float s[8];\n"
     "#pragma unroll\n"
     "        for (int e = 0; e < 2; e++) {\n"
     "            const int n = i * 8 + t * 2 + e;\n"
@@ -9972,7 +9987,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        for (int from = 0; from < TILES; from += P) {\n"
     "            float s[P * 4];\n"
     "#pragma unroll\n"
-    "            for (int i = 0; i < P; i++) {\n"
+    "            for (int i = 0; i < P; i++) {",
     "                s[i * 4] = s[i * 4 + 1] = s[i * 4 + 2] = s[i * 4 + 3] = 0;\n"
     "                mma(s + i * 4, a[0], b[from + i][0], b[from + i][1]);\n"
     "                mma(s + i * 4, a[1], b[from + i][2], b[from + i][3]);\n"
@@ -9984,7 +9999,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "                const bool some = one ? g == 0 : !FIRST || k < K;\n"
     "                if constexpr (LAST) {\n"
     "                    const int n = from * 8 + t * 2 + e % 2;\n"
-    "                    add_one(to + k * N + n, s[e] * by, some && n < N);",
+    "                    add_one(to + k * N + n, s[e] * by, some && n < N);\n"
     "                } else add<N / 8, P>(to + k * N + (t * 2 + e % 2) * (N / 8) + from, s + e, by, some);\n"
     "            }\n"
     "        }\n"
@@ -10051,23 +10066,31 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    spyi_warp_load_row(from, row);\n"
     "    return row;\n"
     "}\n"
+    "public float[N] spyi_load_halves<let N : int>(half *from, int step)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    float[N] row;\n"
+    "    spyi_warp_load_halves(N, from, step, row);\n"
+    "    return row;\n"
+    "}\n"
     "public void spyi_store_row<Row>(Row *to, Row row)\n"
     "{\n"
     "    spyi_warp_needs();\n"
     "    spyi_warp_store_row(to, row);\n"
     "}\n"
     "internal void spyi_warp_load_row<Row>(Row *from, out Row to) { __intrinsic_asm \"spy_mlp_warp::load_row($0, $1)\"; }\n"
+    "internal void spyi_warp_load_halves<let N : int>(int n, half *from, int step, out float to[N]) { __intrinsic_asm \"spy_mlp_warp::load_halves<$0>($1, $2, (float *)($3))\"; }\n"
     "internal void spyi_warp_store_row<Row>(Row *to, inout Row from) { __intrinsic_asm \"spy_mlp_warp::store_row($0, $1)\"; }\n"
     "\n"
     "\n"
     "internal bool spyi_warp_ready<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::ready($0, $1)\"; }\n"
-    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }\n"
+    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }",
     "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
     "internal void spyi_warp_multiply<T, let A : int, let S : int>(int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3>($4, $5, (unsigned *)($6), (float *)($7))\"; }\n"
     "internal void spyi_warp_keep<let A : int, let S : int>(int p, inout float sums[S], int from, inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0>((float *)($1), $2, (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_finish<T, let A : int, let O : int>(int bias, int first, int k, int o, T *w, inout uint a[A], inout float y[O]) { __intrinsic_asm \"spy_mlp_warp::finish<$0, $1, $2, $3>($4, (unsigned *)($5), (float *)($6))\"; }\n"
     "internal float spyi_warp_half(uint word, int which) { __intrinsic_asm \"spy_mlp_warp::widen((unsigned short)(($0) >> ($1) * 16))\"; }\n"
-    "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }",
+    "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }\n"
     "internal float spyi_warp_scale(float most) { __intrinsic_asm \"spy_mlp_warp::scale($0)\"; }\n"
     "internal void spyi_warp_weigh<T, let A : int, let D : int>(int bias, int first, int last, int k, int n, T *to, inout uint h[A], inout uint d[D], float by) { __intrinsic_asm \"spy_mlp_warp::weigh<$0, $1, $2, $3, $4>($5, (unsigned *)($6), (unsigned *)($7), $8)\"; }\n"
     "internal void spyi_warp_back_hidden<T, let D : int>(int last, int k, int n, T *w, int f, inout uint d[D], inout float sums[16]) { __intrinsic_asm \"spy_mlp_warp::back_hidden<$0, $1, $2>($3, $4, (unsigned *)($5), (float *)($6))\"; }\n"
@@ -49540,6 +49563,16 @@ static bool spyi_is_row(const spyi_emit_state *s, uint32_t i) {
            spyi_type_device_stride(type) % 16 == 0;
 }
 
+// Returns whether the leaf is an array of floats for a network that lie in memory as halves.
+static bool spyi_is_half_row(const spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_type *type = leaf->type, *element = leaf->element;
+    return spyi_fills_warps(s) && spyi_gathers(s, i) && type->kind == SPYI_TYPE_ARRAY &&
+           leaf->consumed == 1 && type->element->kind == SPYI_TYPE_SCALAR &&
+           type->element->scalar == SPY_DTYPE_FLOAT32 && element->kind == SPYI_TYPE_SCALAR &&
+           element->scalar == SPY_DTYPE_FLOAT16;
+}
+
 // Loads or stores one value of leaf `i` between memory and the variable `value`. Gathered leaves are moved
 // component by component.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
@@ -49550,7 +49583,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     const spyi_type *type = leaf->type;
     spyi_text_add(&part, "%s", value);
     spyi_text_add(&line, "%s", indent);
-    if (spyi_gathers(s, i)) {
+    bool halves = !store && spyi_is_half_row(s, i);
+    if (spyi_gathers(s, i) && !halves) {
         int64_t pieces = 1;
         for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
         for (uint32_t d = 0; d < leaf->consumed; d++) {
@@ -49586,6 +49620,10 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_spell_load(memory, type, spyi_text_str(&value_text), &line);
         }
         spyi_text_free(&value_text);
+    } else if (halves) {
+        spyi_text_add(&line, "%s = spyi_load_halves<%lld>(&%s, int(spyi_block.%s__inner0))",
+                      spyi_text_str(&part), (long long)leaf->consumed_dims[0], spyi_text_str(&place),
+                      s->names[i]);
     } else if (spyi_is_row(s, i)) {
         if (store)
             spyi_text_add(&line, "spyi_store_row(&%s, %s)", spyi_text_str(&place), spyi_text_str(&part));
@@ -51856,7 +51894,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 6u
+#define SPYI_RECIPE_VERSION 7u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.

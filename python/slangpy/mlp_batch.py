@@ -104,8 +104,8 @@ class BatchNetwork:
             raise ValueError("BatchNetwork.of: expected an activation of %s, got %r" % (", ".join(_SLANG_ACTIVATIONS), network.activation))
         if network.output_activation != "NoActivation":
             raise ValueError("BatchNetwork.of: expected the output activation 'NoActivation', got %r" % (network.output_activation,))
-        if network.dtype != "float":
-            raise ValueError("BatchNetwork.of: expected parameters of 'float', got %r" % (network.dtype,))
+        if network.dtype == "half":
+            raise ValueError("BatchNetwork.of: expected parameters of 'float' or 'mixed', got %r" % (network.dtype,))
         made = cls(network.device, network.inputs, network.outputs, network.width, network.depth, bias=network.bias,
                    activation=_SLANG_ACTIVATIONS[network.activation], parameters=network.parameters, **options)
         made.pack()

@@ -140,6 +140,7 @@ template<class T> static T _waveSum(unsigned, T v) { return v; }
 static int __all_sync(unsigned, int v) { return v; }
 static unsigned __ballot_sync(unsigned mask, int v) { return v ? mask : 0; }
 static int I32_min(int a, int b) { return a < b ? a : b; }
+static unsigned U32_min(unsigned a, unsigned b) { return a < b ? a : b; }
 static int _getLaneId() { return running; }
 template<class T, class U> static T atomicAdd(T *to, U v) { return *to = (T)(*to + v); }
 template<class T> static T atomicExch(T *to, T v) { return *to = v; }
