@@ -45536,8 +45536,9 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
 // Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
 SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
                            spyi_text *why);
-// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine.
-SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch,
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
+// single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
                                 spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
@@ -48405,7 +48406,8 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
 
 typedef struct spyi_network_text {
     const spyi_limits *limits;
-    bool batch; // the call runs the batch engine
+    bool batch;  // the call runs the batch engine
+    bool single; // the call has one element, and one thread
     spyi_text *out;
 } spyi_network_text;
 
@@ -48421,6 +48423,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
                       batch.wgmma ? "wgmma" : "mma.sync");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
+    } else if (to->single) {
+        spyi_text_add(out, "plain loops: the call has one element");
     } else if (b->mode == SPY_CALL_MODE_FORWARD_DIFF) {
         spyi_text_add(out, "plain loops: forward mode has no other");
     } else if (b->mode && b->options.deterministic) {
@@ -48437,10 +48441,12 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text_free(&why);
 }
 
-SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, spyi_text *out) {
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+                                spyi_text *out) {
     spyi_network_text context;
     context.limits = limits;
     context.batch = batch;
+    context.single = single;
     context.out = out;
     spyi_each_network(b, 0, b->param_count, spyi_explain_network, &context);
 }
@@ -58332,7 +58338,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
     spyi_globals_text(plan->function, values, out);
-    spyi_networks_text(&plan->bound, &device->base->limits, launch->key.batch, out);
+    spyi_networks_text(&plan->bound, &device->base->limits, launch->key.batch, launch->key.rank == 0, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);

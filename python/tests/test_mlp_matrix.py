@@ -14,7 +14,6 @@ from test_cuda_context import fake  # noqa: F401
 
 EMULATED = """
 import os, re, subprocess, tempfile
-state.capability = 90
 sys.path.insert(0, %r)
 import calls
 folder = tempfile.mkdtemp()
@@ -68,7 +67,7 @@ GROUP = 256
 """ % ((os.path.join(TOP, "tests/mlp"),) * 3)
 
 SHAPES = [  # inputs, outputs, width, depth, activation, output activation, bias, dtype, rows
-    (20, 3, 48, 2, "SiLU", "Sigmoid", 1, "mixed", 70), (3, 11, 32, 1, "Tanh", "NoActivation", 1, "half", 33), (33, 1, 16, 3, "Sine", "NoActivation", 0, "mixed", 1),
+    (20, 3, 48, 2, "SiLU", "Sigmoid", 1, "mixed", 70), (3, 11, 32, 1, "Tanh", "NoActivation", 1, "half", 33), (33, 1, 16, 3, "Sine", "NoActivation", 0, "mixed", 2),
     (40, 20, 0, 0, "ReLU", "NoActivation", 1, "mixed", 64), (16, 8, 80, 2, "LeakyReLU", "NoActivation", 0, "half", 300)]
 if os.environ.get("SPY_TEST_SIZE") != "soak":  # g++ and NVRTC need seconds for each
     SHAPES = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(SHAPES, 1)
@@ -89,43 +88,33 @@ assert calls.bad == 0 and calls.lines == 3 and ran == ["units"] * 3, (calls.bad,
 @needs_compiler
 def test_engine(fake):  # noqa: F811
     """A call that is nothing but a network runs the batch engine, from float and half parameters and inputs; what it cannot take does not. (Feature N3.)"""
-    shape = random.choice([(64, 8, 64, 2, "ReLU", "NoActivation", 1, "mixed", 150), (17, 3, 32, 3, "Tanh", "NoActivation", 1, "half", 90)])
+    shape = random.choice([(40, 8, 64, 2, "ReLU", "NoActivation", 1, "mixed", 150), (17, 3, 32, 3, "Tanh", "NoActivation", 1, "half", 90)])
     fake(EMULATED.replace("CASE", repr(shape)) + """
-GROUP = 16 * 32
+GROUP = 4 * 32
 module = spy.Module.load_from_source(d, "engine", calls.source(net) + '''
 float[%d] turned(float x[%d], Net net) { let y = net.run(x); return y; }
-float[%d] twice(Net net, float x[%d]) { return net.run(net.run(x)); }
 float[%d] other(Net net, float x[%d]) { x[0] = 1; return net.run(x); }
-struct Pair { Net a; Net b; }
-float[%d] second(Pair nets, float x[%d]) { return nets.b.run(x); }
-''' % ((outputs, inputs) * 4) if inputs == outputs else calls.source(net) + '''
-float[%d] turned(float x[%d], Net net) { let y = net.run(x); return y; }
-float[%d] other(Net net, float x[%d]) { x[0] = 1; return net.run(x); }
-float[%d] twice(Net net, float x[%d], float gain) { return net.run(x); }
+float[%d] with_more(Net net, float x[%d], float gain) { return net.run(x); }
 struct Pair { Net a; Net b; }
 float[%d] second(Pair nets, float x[%d]) { return nets.b.run(x); }
 ''' % ((outputs, inputs) * 4))
 x = calls.half(random_numbers.standard_normal((rows, inputs))).astype(np.float32)
 y = calls.reference(net, p, x, None, True)[0]
-if width == 64 and inputs == 64:
-    GROUP = 16 * 32  # x is float: 16 warps
 for tensor in (spy.Tensor.from_numpy(d, x), spy.Tensor.from_numpy(d, x.astype(np.float16))):
-    if tensor.to_numpy().dtype == np.float16 and inputs == width == 64:
-        GROUP = 20 * 32
     out = spy.Tensor.from_numpy(d, np.full((rows + 2, outputs), 77, np.float32))
     module.whole(net, tensor, _result=out[:rows])
     got = out.to_numpy()
     assert calls.error(got[:rows], y) < 4e-4 and (got[rows:] == 77).all(), calls.error(got[:rows], y)
-    assert calls.error(module.turned(tensor, net).to_numpy(), y) < 4e-4
-assert ran == ["engine"] * 4, ran
 x = spy.Tensor.from_numpy(d, x)
-for name, args in (("other", (net, x)), ("inside", (net, x, 0.5)), ("second", (dict(a=net, b=net), x))):
+assert calls.error(module.turned(x, net).to_numpy(), y) < 4e-4
+assert ran == ["engine"] * 3, ran
+for name, args in (("other", (net, x)), ("inside", (net, x, 0.5)), ("with_more", (net, x, 0.5)), ("second", (dict(a=net, b=net), x))):
     text = getattr(module, name).explain(*args)
     assert "network " in text and "matrix units (mma.sync)" in text and "batch engine" not in text, text
 gaps = spy.Tensor.zeros(d, (rows, 2 * inputs), "float")
 assert "batch engine" not in module.whole.explain(net, gaps[:, 0:inputs])
 assert "batch engine" not in module.whole.thread_group_size(64).explain(net, x)
-assert module.whole(net, x[0:0]).shape == (0,) and len(ran) == 4
+assert module.whole(net, x[0:0]).shape == (0,) and len(ran) == 3
 """)
 
 

@@ -73,8 +73,9 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
 // Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
 SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
                            spyi_text *why);
-// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine.
-SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch,
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
+// single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
                                 spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);

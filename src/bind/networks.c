@@ -208,7 +208,8 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
 
 typedef struct spyi_network_text {
     const spyi_limits *limits;
-    bool batch; // the call runs the batch engine
+    bool batch;  // the call runs the batch engine
+    bool single; // the call has one element, and one thread
     spyi_text *out;
 } spyi_network_text;
 
@@ -224,6 +225,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
                       batch.wgmma ? "wgmma" : "mma.sync");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
+    } else if (to->single) {
+        spyi_text_add(out, "plain loops: the call has one element");
     } else if (b->mode == SPY_CALL_MODE_FORWARD_DIFF) {
         spyi_text_add(out, "plain loops: forward mode has no other");
     } else if (b->mode && b->options.deterministic) {
@@ -240,10 +243,12 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text_free(&why);
 }
 
-SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, spyi_text *out) {
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+                                spyi_text *out) {
     spyi_network_text context;
     context.limits = limits;
     context.batch = batch;
+    context.single = single;
     context.out = out;
     spyi_each_network(b, 0, b->param_count, spyi_explain_network, &context);
 }
