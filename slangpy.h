@@ -51266,7 +51266,7 @@ static void spyi_batch_body(spyi_emit_state *s) {
     spyi_batch batch;
     if (spyi_batch_of(s->bound, s->limits, &batch, &why))
         spyi_text_add(&s->body,
-                      "    // Groups take rows in turn; of each thread's number nothing is asked here.\n"
+                      "    // The groups of the batch engine take all tiles of rows in turn.\n"
                       "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
                       "spyi_block._count);\n",
                       batch.shape, batch.options, s->names[batch.network], s->names[batch.inputs],
