@@ -7612,9 +7612,9 @@ static const char *const spyi_slang_print[] = {
     NULL
 };
 
-// >>slang/mlp_batch.slang -----------------------------------------------------------------------------------
+// >>slang/mlp_batch_engine.slang ----------------------------------------------------------------------------
 
-static const char *const spyi_slang_mlp_batch[] = {
+static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
@@ -7628,48 +7628,9 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "\n"
     "\n"
+    "module mlp_batch_engine;\n"
     "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "module mlp_batch;\n"
-    "\n"
-    "public extern static const int mlp_width = 64;\n"
-    "public extern static const int mlp_depth = 3;\n"
-    "public extern static const int mlp_inputs = 64; // at most mlp_width\n"
-    "public extern static const int mlp_outputs = 8; // at most 8\n"
-    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh\n"
-    "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients\n"
-    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x\n"
-    "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma\n"
-    "public extern static const int mlp_warps = 4; // warps of a group\n"
-    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4\n"
-    "\n"
-    "\n"
-    "void needs()\n"
+    "public void spyi_mlp_needs()\n"
     "{\n"
     "    __requirePrelude(R\"(\n"
     "\n"
@@ -7682,7 +7643,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {\n"
     "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;\n"
-    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0;\n"
+    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0, OUT32 = F32 || (FLAGS & 16) != 0;\n"
     "    static constexpr int KS = W / 16;                       // steps of 16 along k\n"
     "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // bytes of a row of a slab\n"
     "    static constexpr int SWE = SWB / 2;                     // elements of such a row\n"
@@ -7725,7 +7686,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "MLP_D void sts16(u32 a, uint4 v) { asm volatile(\"st.shared.v4.b32 [%0], {%1,%2,%3,%4};\" ::\"r\"(a), \"r\"(v.x), \"r\"(v.y), \"r\"(v.z), \"r\"(v.w) : \"memory\"); }\n"
     "MLP_D void sts4(u32 a, u32 v) { asm volatile(\"st.shared.b32 [%0], %1;\" ::\"r\"(a), \"r\"(v) : \"memory\"); }\n"
     "MLP_D void sts2(u32 a, unsigned short v) { asm volatile(\"st.shared.b16 [%0], %1;\" ::\"r\"(a), \"h\"(v) : \"memory\"); }\n"
-    "MLP_D float lds_float(u32 a) {",
+    "MLP_D float lds_float(u32 a) {\n"
     "    float v;\n"
     "    asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(v) : \"r\"(a) : \"memory\");\n"
     "    return v;\n"
@@ -7746,7 +7707,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    return v;\n"
     "}\n"
     "MLP_D uint2 ldsm2t(u32 a) {\n"
-    "    uint2 v;\n"
+    "    uint2 v;",
     "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"r\"(a) : \"memory\");\n"
     "    return v;\n"
     "}\n"
@@ -7812,7 +7773,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    for (int i = 0; i < N; i++) asm volatile(\"\" : \"+f\"(d[i])::\"memory\");\n"
     "}\n"
     "#define MLP_P4 \"%0,%1,%2,%3\"\n"
-    "#define MLP_P16 MLP_P4 \",%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15\"",
+    "#define MLP_P16 MLP_P4 \",%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15\"\n"
     "#define MLP_P32 MLP_P16 \",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31\"\n"
     "#define MLP_P64 MLP_P32 \",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63\"\n"
     "#define MLP_O4(i) \"+f\"(d[i]), \"+f\"(d[i + 1]), \"+f\"(d[i + 2]), \"+f\"(d[i + 3])\n"
@@ -7820,7 +7781,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "#define MLP_O32(i) MLP_O16(i), MLP_O16(i + 16)\n"
     "#define MLP_O64(i) MLP_O32(i), MLP_O32(i + 32)\n"
     "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\\n"
-    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
     "        \"}, {%\" #a0 \",%\" #a1 \",%\" #a2 \",%\" #a3 \"}, %\" #a4 \", p, 1, 1, %\" #a6 \";\\n}\" : MLP_O##R(0) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(s), \"n\"(TB))\n"
     "#define MLP_SS(T, N, R, a0, a1, a2, a3, a4) \\\n"
     "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a2 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
@@ -7851,6 +7812,44 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    for (int i = thread_x(); i < bytes / 16; i += threads) copy_async(to + i * 16, (const char *)from + i * 16, 16);\n"
     "}\n"
     "\n"
+    "struct Image {\n"
+    "    const void *image;\n"
+    "    template<class N> MLP_D void stage_all(u32 s, int threads) const {\n"
+    "        stage(s, image, N::LAYER, threads);\n"
+    "        stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, threads);\n"
+    "        copy_commit();\n"
+    "    }\n"
+    "};\n"
+    "template<class T> MLP_D float parameter(const T *p) {\n"
+    "    if constexpr (sizeof(T) == 4) return *(const float *)p;\n"
+    "    else return widen<false>(*(const unsigned short *)p);\n"
+    "}\n"
+    "\n"
+    "template<class T> struct Parameters {\n"
+    "    const T *parameters;\n"
+    "    template<class N> MLP_D void stage_all(u32 s, int threads) const {\n"
+    "        for (int i = thread_x(); i < N::STAGED / 16; i += threads) sts16(s + i * 16, uint4{0, 0, 0, 0});\n"
+    "        block_sync();\n"
+    "        const T *from = parameters;\n"
+    "#pragma unroll\n"
+    "        for (int layer = 0; layer <= N::D; layer++) {\n"
+    "            const int rows = layer < N::D ? N::W : 16, outputs = layer < N::D ? N::W : N::O, inputs = layer ? N::W : N::I;\n"
+    "            const u32 to = s + layer * N::LAYER;\n"
+    "#pragma unroll 8\n"
+    "            for (u32 i = thread_x(); i < (u32)((inputs + 1) / 2 * outputs); i += threads) {\n"
+    "                const int n = (int)(i % outputs), k = (int)(i / outputs * 2);\n"
+    "                const u32 h = pack<N::BF>(parameter(from + k * outputs + n), k + 1 < inputs ? parameter(from + (k + 1) * outputs + n) : 0);\n"
+    "                sts4(to + place<N>(rows, n, layer ? k : unperm(k)), h);\n"
+    "            }\n"
+    "            from += inputs * outputs;\n"
+    "            if (N::BIAS) {\n"
+    "                for (int i = thread_x(); i < outputs; i += threads) sts4(s + N::D * N::LAYER + N::LAST + (layer * N::W + i) * 4, __float_as_uint(parameter(from + i)));\n"
+    "                from += outputs;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "};\n"
+    "\n"
     "template<class N> MLP_D uint4 load8(const void *x, int row, int rows, int chunk) {\n"
     "    uint4 v = {0, 0, 0, 0};\n"
     "    if (row >= rows || (N::I < N::W && chunk * 8 >= N::I)) return v;\n"
@@ -7863,7 +7862,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;\n"
     "        } else\n"
     "#pragma unroll\n"
-    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;\n"
+    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;",
     "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};\n"
     "    }\n"
     "    if constexpr (N::I % 8 == 0) return ((const uint4 *)x)[(size_t)row * (N::I / 8) + chunk];\n"
@@ -7883,7 +7882,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "}\n"
     "template<class N> MLP_D float slope(float h) { // the derivative as a function of the activation's value\n"
     "    if constexpr (N::ACT == 2) return h > 0 ? 1.f : 0.01f;\n"
-    "    else if constexpr (N::ACT == 3) return h * (1 - h);",
+    "    else if constexpr (N::ACT == 3) return h * (1 - h);\n"
     "    else if constexpr (N::ACT == 4) return 1 - h * h;\n"
     "    else return 1;\n"
     "}\n"
@@ -7901,11 +7900,11 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    if (row >= rows) return;\n"
     "    size_t at = (size_t)row * N::O + c;\n"
     "    if constexpr (N::O == 8) {\n"
-    "        if constexpr (N::F32) *(float2 *)((float *)y + at) = float2{v0, v1};\n"
+    "        if constexpr (N::OUT32) *(float2 *)((float *)y + at) = float2{v0, v1};\n"
     "        else *(u32 *)((unsigned short *)y + at) = pack<N::BF>(v0, v1);\n"
     "    } else {\n"
     "        u32 h = pack<N::BF>(v0, v1);\n"
-    "        if constexpr (N::F32) {\n"
+    "        if constexpr (N::OUT32) {\n"
     "            if (c < N::O) ((float *)y)[at] = v0;\n"
     "            if (c + 1 < N::O) ((float *)y)[at + 1] = v1;\n"
     "        } else {\n"
@@ -7958,7 +7957,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        o0 = o1 = 0;\n"
     "        return;\n"
     "    }\n"
-    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;\n"
+    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;",
     "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;\n"
     "}\n"
     "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {\n"
@@ -7986,7 +7985,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    }\n"
     "    block_sync();\n"
     "    if (thread_x() < 9) {\n"
-    "        float v = 0;",
+    "        float v = 0;\n"
     "        for (int i = 0; i < WARPS; i++) v += lds_float(s + i * 36 + thread_x() * 4);\n"
     "        if (thread_x() == 8) row[N::PLOSS] = v;\n"
     "        else if (N::BIAS) row[N::PBIAS + N::D * N::W + thread_x()] = v;\n"
@@ -8005,14 +8004,12 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        acc[i] = acc[i + 2] = b.x, acc[i + 1] = acc[i + 3] = b.y;\n"
     "    }\n"
     "}\n"
-    "template<class N, int WGS> MLP_D void wg_forward(const void *image, const void *x, void *y, int rows) {\n"
+    "template<class N, int WGS, class WEIGHTS> MLP_D void wg_forward(WEIGHTS weights, const void *x, void *y, int rows) {\n"
     "    constexpr int W = N::W, D = N::D, KS = N::KS;\n"
     "    Lane l;\n"
     "    const int wg = uniform(thread_x() / 128), warp = thread_x() % 128 / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;\n"
     "    const u32 s = shared_base();\n"
-    "    stage(s, image, N::LAYER, WGS * 128);\n"
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WGS * 128);\n"
-    "    copy_commit();\n"
+    "    weights.template stage_all<N>(s, WGS * 128);\n"
     "    const u64 d0 = descriptor(s, 16, 8 * N::SWB, N::SWB == 128 ? 1 : 2);\n"
     "    int tile = block_x() * WGS + wg;\n"
     "    uint4 p[KS];\n"
@@ -8056,7 +8053,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        }\n"
     "        wg_fence();\n"
     "#pragma unroll\n"
-    "        for (int k = 0; k < KS; k++)\n"
+    "        for (int k = 0; k < KS; k++)",
     "            wg_rs<N::BF, 0>(o, a[k], d0 + D * N::LAYER / 16 + k * 16 / N::SWE * (16 * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);\n"
     "        wg_commit(), wg_wait<0>(), hold(o);\n"
     "        const int row = tile * 64 + warp * 16 + l.gid;\n"
@@ -8073,7 +8070,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    static_assert(N::W == 64, \"\");\n"
     "    Lane l;\n"
     "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;\n"
-    "    const u32 sw = shared_base(), sb = sw + WEIGHTS_ROOM + wg * GROUP, ones = sw + WEIGHTS_ROOM + WGS * GROUP;",
+    "    const u32 sw = shared_base(), sb = sw + WEIGHTS_ROOM + wg * GROUP, ones = sw + WEIGHTS_ROOM + WGS * GROUP;\n"
     "    const u32 sX = sb, sH = sb + BUFFER, sG = sb + (D + 2) * BUFFER, sGo = sb + (D + 3) * BUFFER; // H of layer i (from 1): sH + i * BUFFER\n"
     "    const u32 biases = sw + D * N::LAYER + N::LAST;\n"
     "    stage(sw, (const char *)image + N::LAYER, WEIGHTS, WGS * 128);\n"
@@ -8132,7 +8129,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            wg_commit(), wg_wait<0>(), hold(acc);\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < 4; k++) {\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
     "                stsm4(sH + (layer + 1) * BUFFER + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});\n"
     "            }\n"
@@ -8151,7 +8148,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
     "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
     "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};\n"
-    "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);",
+    "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);\n"
     "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);\n"
     "        proxy_fence(), team_sync<128>(1 + wg);\n"
     "        float back[32];\n"
@@ -8220,7 +8217,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "#pragma unroll\n"
     "            for (int j = 0; j < D; j++) {\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < 8; i++)\n"
+    "                for (int i = 0; i < 8; i++)",
     "                    sts16(r + (j * 9 + i) * 2048, uint4{__float_as_uint(w[j][4 * i]), __float_as_uint(w[j][4 * i + 1]), __float_as_uint(w[j][4 * i + 2]), __float_as_uint(w[j][4 * i + 3])});\n"
     "                if (N::BIAS) sts16(r + (j * 9 + 8) * 2048, uint4{__float_as_uint(wb[j][0]), __float_as_uint(wb[j][1]), __float_as_uint(wb[j][2]), __float_as_uint(wb[j][3])});\n"
     "            }\n"
@@ -8241,7 +8238,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            add(wo, r + D * 9 * 2048);\n"
     "        }\n"
     "        block_sync();\n"
-    "    }",
+    "    }\n"
     "    float *out = part + (size_t)block_x() * N::PART;\n"
     "    if (wg == 0) {\n"
     "#pragma unroll\n"
@@ -8305,7 +8302,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "template<class N> MLP_D void fill_ones(u32 to, int threads) {\n"
     "    if (N::BIAS)\n"
     "        for (int i = thread_x(); i < 256; i += threads) sts4(to + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
-    "}\n"
+    "}",
     "template<class N> MLP_D void wide_gradient(const void *image, const void *x, const void *t, float *part, void *between, int rows, float up) {\n"
     "    constexpr int D = N::D, GROUP = 3 * 16384 + 1024, ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
     "    static_assert(N::W == 128 && (D == 2 || D == 3), \"\");\n"
@@ -8323,7 +8320,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    for (int i = 0; i < 64; i++) w[i] = 0;\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < 4; i++) wo[i] = wb[i] = 0;\n"
-    "    int tile = block_x();",
+    "    int tile = block_x();\n"
     "    if (tile < tiles) wide.template fetch<N::I, !N::F32>(sX, x, tile * 128 + wg * 64, rows, wt);\n"
     "    copy_commit();\n"
     "    for (; tile < tiles; tile += blocks_x()) {\n"
@@ -8379,7 +8376,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        wg_commit(), wg_wait<1>(), hold(back);\n"
     "        wide.mask(back, a, sL);\n"
     "        wg_wait<0>(), block_sync();\n"
-    "        wide.store(a, sL);                                 // the gradient replaces the activations\n"
+    "        wide.store(a, sL);                                 // the gradient replaces the activations",
     "        proxy_fence(), block_sync();\n"
     "        float next[64];\n"
     "        wg_fence();\n"
@@ -8407,7 +8404,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    hold(w), hold(wo);\n"
     "    if (N::BIAS) hold(wb);\n"
     "    copy_wait();\n"
-    "    block_sync();",
+    "    block_sync();\n"
     "    float *p = part + (size_t)block_x() * N::PART;\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < 64; i += 2) *(float2 *)(p + (D - 1) * 16384 + (wg * 64 + warp * 16 + l.gid + (i & 2) * 4) * 128 + i / 4 * 8 + l.t4 * 2) = float2{w[i], w[i + 1]};\n"
@@ -8454,7 +8451,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            float acc[64];\n"
     "            if constexpr (N::BIAS) set_bias<N>(acc, biases, l.t4);\n"
     "            wg_fence();\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, dK + (sw >> 4) + (k >> 2) * 1024 + (k & 3) * 2, N::BIAS || k > 0);\n"
     "            wg_commit(), wg_wait<0>(), hold(acc);\n"
     "            activate_all<N>(acc, a);\n"
@@ -8476,7 +8473,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            wg_commit(), wg_wait<1>(), hold(back);\n"
     "            wide.mask(back, a, sH);\n"
     "            wg_wait<0>(), block_sync();\n"
-    "            wide.store(a, sH);                             // the gradient replaces the activations",
+    "            wide.store(a, sH);                             // the gradient replaces the activations\n"
     "            proxy_fence(), block_sync();\n"
     "        }\n"
     "        const u32 first = D == 3 ? s0 + 65536 : aG;        // address of the first layer's gradients of both groups\n"
@@ -8538,7 +8535,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    mma<BF>(c1, a, b.z, b.w);\n"
     "}\n"
     "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }\n"
-    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }\n"
+    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }",
     "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // zeros, or the biases of 16 columns\n"
     "    if constexpr (N::BIAS) {\n"
     "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);\n"
@@ -8564,20 +8561,19 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // a fragment of 16 k by 16 columns\n"
     "        return ldsm4(layer + kt * 2 / N::CH * (N::W * N::SWB) + nt * 16 * N::SWB + row + ((kt * 2 % N::CH << 4) ^ x));\n"
     "    }\n"
-    "    MLP_D uint4 last(u32 layer, int kt) const { // a fragment of the output layer: 32 k from an even kt on, 8 columns",
+    "    MLP_D uint4 last(u32 layer, int kt) const { // a fragment of the output layer: 32 k from an even kt on, 8 columns\n"
     "        return ldsm4(layer + kt * 2 / N::CH * (16 * N::SWB) + lrow + ((kt * 2 % N::CH << 4) ^ lx));\n"
     "    }\n"
     "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // a transposed fragment, with 16 rows of the image as k\n"
     "        return ldsm4t(layer + nt * 2 / N::CH * (rows * N::SWB) + kt * 16 * N::SWB + trow + ((nt * 2 % N::CH << 4) ^ tx));\n"
     "    }\n"
     "};\n"
-    "template<class N, int WARPS, int R> MLP_D void mma_forward(const void *image, const void *x, void *y, int rows) {\n"
+    "template<class N, int WARPS, int R, class WEIGHTS> MLP_D void mma_forward(WEIGHTS weights, const void *x, void *y, int rows) {\n"
     "    constexpr int W = N::W, D = N::D, KS = N::KS, ROWS = R * 16;\n"
     "    Lane l;\n"
     "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST;\n"
-    "    stage(s, image, N::LAYER, WARPS * 32);\n"
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, WARPS * 32);\n"
-    "    copy_commit(), copy_wait();\n"
+    "    weights.template stage_all<N>(s, WARPS * 32);\n"
+    "    copy_wait();\n"
     "    block_sync();\n"
     "    const Reader<N> read(l.lane);\n"
     "    const int tiles = (rows + ROWS - 1) / ROWS;\n"
@@ -8625,7 +8621,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "#pragma unroll\n"
     "        for (int r = 0; r < R; r++) {\n"
     "            const int row = tile * ROWS + r * 16 + l.gid;\n"
-    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);\n"
+    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);",
     "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);\n"
     "        }\n"
     "    }\n"
@@ -8652,7 +8648,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    const u32 row = warp * 32 + r * 16 + l.gid, q[4] = {v.x, v.y, v.z, v.w};\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < 4; i++) {\n"
-    "        const u32 at = row + (i & 1) * 8;",
+    "        const u32 at = row + (i & 1) * 8;\n"
     "        sts4(buffer + at * N::SWB + ((((u32)kt * 2 + (i >> 1)) ^ swz<N>(at)) << 4) + l.t4 * 4, q[i]);\n"
     "    }\n"
     "#endif\n"
@@ -8707,7 +8703,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            for (int nt = 0; nt < KS; nt++) {\n"
     "                float c[2][8];\n"
     "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "                for (int k = 0; k < KS; k++) {\n"
     "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);\n"
     "                    mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
@@ -8735,7 +8731,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            }\n"
     "#pragma unroll\n"
     "            for (int r = 0; r < 2; r++) {\n"
-    "                const int row = first + r * 16;",
+    "                const int row = first + r * 16;\n"
     "                const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
     "                lose2<N>(o[r][0], o[r][1], t0, row, rows, l.t4 * 2, up, loss);\n"
     "                lose2<N>(o[r][2], o[r][3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
@@ -8790,7 +8786,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);\n"
     "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
     "                    }\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "                    for (int r = 0; r < 2; r++) {\n"
     "                        if (layer > 0) {\n"
     "                            n[r][nt] = masked8<N>(c[r], ldsm4(at.at(h, r, nt)));\n"
@@ -8816,7 +8812,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    const u32 q = s + thread_x() % (T * 32) * 16;\n"
     "    constexpr int STEP = T * 512;\n"
     "    auto put = [&](u32 at, const float *v) { sts16(at, uint4{__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])}); };\n"
-    "    auto add = [&](u32 at, float *v) {",
+    "    auto add = [&](u32 at, float *v) {\n"
     "        uint4 u = lds16(at);\n"
     "        v[0] += __uint_as_float(u.x), v[1] += __uint_as_float(u.y), v[2] += __uint_as_float(u.z), v[3] += __uint_as_float(u.w);\n"
     "    };\n"
@@ -8891,7 +8887,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        }\n"
     "        p -= weights;\n"
     "        if (N::BIAS && p < out) {\n"
-    "            f.n = p, f.k = -1;\n"
+    "            f.n = p, f.k = -1;",
     "            return f;\n"
     "        }\n"
     "        if (N::BIAS) p -= out;\n"
@@ -8918,9 +8914,10 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "\n"
     "\n"
-    "struct Steps {",
+    "struct Steps {\n"
     "    float scale, loss_scale, rate, epsilon, beta1, beta2, log1, log2; // log: natural logarithms of beta1 and beta2\n"
     "};\n"
+    "\n"
     "\n"
     "\n"
     "enum { COUNTERS = 4 };\n"
@@ -8947,6 +8944,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    if (p == 0) {\n"
     "        gradients[all] = b;\n"
     "        if (moves) counters[1] = step;\n"
+    "        else if (mode != 0 && counters[2] == 0) counters[2] = step;\n"
     "    }\n"
     "    if (!some) return;\n"
     "    a = 0;\n"
@@ -8954,6 +8952,10 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    a *= q.scale;\n"
     "    gradients[p] = a;\n"
     "    if (!moves) return;\n"
+    "    if (!(fabsf(a) <= 3e38f)) { // it leaves its parameter as it is\n"
+    "        if (counters[2] == 0) counters[2] = step;\n"
+    "        return;\n"
+    "    }\n"
     "    float v = parameters[p];\n"
     "    if (mode == 1) {\n"
     "        const float m1 = state[p] = q.beta1 * state[p] + (1 - q.beta1) * a, m2 = state[all + p] = q.beta2 * state[all + p] + (1 - q.beta2) * a * a;\n"
@@ -8966,16 +8968,18 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31)>;\n"
     "\n"
-    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) {\n"
+    "template<int S, int P, class WEIGHTS> MLP_D void forward_of(WEIGHTS weights, const void *x, void *y, int rows) {\n"
     "    constexpr int WARPS = P >> 12 & 63;\n"
     "    if constexpr (P >> 18 == 0 && (P >> 11 & 1)) {\n"
     "#ifdef MLP_WGMMA\n"
-    "        wg_forward<NetOf<S, P>, WARPS / 4>(image, x, y, rows);\n"
+    "        wg_forward<NetOf<S, P>, WARPS / 4>(weights, x, y, rows);\n"
     "#else\n"
     "        static_assert(!P, \"this engine needs sm_90a\");\n"
     "#endif\n"
-    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(image, x, y, rows);\n"
+    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(weights, x, y, rows);\n"
     "}\n"
+    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }",
+    "template<int S, int P, class T> MLP_D void forward_from(const T *parameters, const void *x, void *y, int rows) { forward_of<S, P>(Parameters<T>{parameters}, x, y, rows); }\n"
     "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
     "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
     "    part += COUNTERS;\n"
@@ -9000,10 +9004,69 @@ static const char *const spyi_slang_mlp_batch[] = {
     "}\n"
     "template<int S, int P> MLP_D void pack_all(const float *parameters, void *image) {\n"
     "    if constexpr (P >> 18 == 3) pack_weights<NetOf<S, P>>(parameters, image);\n"
-    "}",
+    "}\n"
     "} // namespace spy_mlp\n"
     ")\");\n"
     "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void spyi_mlp_forward<let S : int, let P : int, Parameter, X, Y>(Parameter *parameters, X *x, Y *y, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call(S, P, parameters, x, y, rows);\n"
+    "}\n"
+    "internal void spyi_mlp_call<Parameter, X, Y>(int s, int p, Parameter *parameters, X *x, Y *y, uint rows) { __intrinsic_asm \"spy_mlp::forward_from<$0, $1>($2, $3, $4, (int)($5))\"; }",
+    NULL
+};
+
+// >>slang/mlp_batch.slang -----------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_batch[] = {
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module mlp_batch;\n"
+    "",
+    "import mlp_batch_engine;",
+    "\n"
+    "public extern static const int mlp_width = 64;\n"
+    "public extern static const int mlp_depth = 3;\n"
+    "public extern static const int mlp_inputs = 64; // at most mlp_width\n"
+    "public extern static const int mlp_outputs = 8; // at most 8\n"
+    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh\n"
+    "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients\n"
+    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x\n"
+    "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma\n"
+    "public extern static const int mlp_warps = 4; // warps of a group\n"
+    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4\n"
+    "\n"
     "\n"
     "static const int shape = mlp_width | (mlp_depth << 8) | (mlp_inputs << 12) | (mlp_outputs << 20);\n"
     "static const int options = mlp_activation | (mlp_loss << 3) | (mlp_flags << 6) | (mlp_engine << 11) | (mlp_warps << 12) | (mlp_kernel << 18);\n"
@@ -9020,37 +9083,37 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "[CudaKernel] public void mlp_forward(uint4* image, half* x, half* y, uint rows)\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    forward(shape, options, image, x, y, rows);\n"
     "}\n"
     "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // compiled with flag 4\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    forward(shape, options, image, x, y, rows);\n"
     "}\n"
     "\n"
     "\n"
     "[CudaKernel] public void mlp_gradient(uint4* image, half* x, half* targets, float* part, float* dx, uint rows, float up, float dx_scale)\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);\n"
     "}\n"
     "\n"
     "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale)\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);\n"
     "}\n"
     "\n"
     "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, float* between, float* part, float* dx, uint rows, float dx_scale)\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);\n"
     "}\n"
     "\n"
     "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale)\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);\n"
     "}\n"
     "\n"
@@ -9058,14 +9121,14 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "\n"
     "[CudaKernel] public void mlp_update(float* part, float* gradients, float* parameters, float* state, uint4* image, float4 scales, float4 betas, uint2 rows_mode)\n"
-    "{\n"
-    "    needs();\n"
+    "{",
+    "    spyi_mlp_needs();\n"
     "    update(shape, options, part, gradients, parameters, state, image, scales, betas, rows_mode);\n"
     "}\n"
     "\n"
     "[CudaKernel] public void mlp_pack(float* parameters, uint4* image)\n"
     "{\n"
-    "    needs();\n"
+    "    spyi_mlp_needs();\n"
     "    packAll(shape, options, parameters, image);\n"
     "}",
     NULL
@@ -9083,27 +9146,40 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "module mlp;\n"
     "",
     "import slangpy_atomic;",
+    "__include mlp_matrix;\n"
     "__include mlp_encodings;\n"
     "__include mlp_training;\n"
     "\n"
     "\n"
     "\n"
     "\n"
+    "\n"
     "public interface IWeight\n"
     "{\n"
+    "    static const int rounds; // 1 if products may be those of halves\n"
     "    static float load(This *at);\n"
     "    static void add(This *at, float value);\n"
     "}\n"
     "public extension float : IWeight\n"
     "{\n"
+    "    public static const int rounds = 0;\n"
     "    public static float load(float *at) { return *at; }\n"
     "    public static void add(float *at, float value) { float.atomic_add(at, value); }\n"
     "}\n"
+    "public struct Mixed : IWeight\n"
+    "{\n"
+    "    float value;\n"
+    "    public static const int rounds = 1;\n"
+    "    public static float load(This *at) { return at.value; }\n"
+    "    public static void add(This *at, float value) { float.atomic_add((float *)at, value); }\n"
+    "}\n"
     "public extension half : IWeight\n"
     "{\n"
+    "    public static const int rounds = 1;\n"
     "    public static float load(half *at) { return float(*at); }\n"
     "    public static void add(half *at, float value) { half.atomic_add(at, half(value)); }\n"
     "}\n"
@@ -9231,7 +9307,7 @@ static const char *const spyi_slang_mlp[] = {
     "    let Outputs : int,\n"
     "    let Width : int = 0,\n"
     "    let Depth : int = 0,\n"
-    "    Activation : IActivation = ReLU,\n"
+    "    Activation : IActivation = ReLU,",
     "    OutputActivation : IActivation = NoActivation,\n"
     "    let Bias : int = 0,\n"
     "    T : IWeight = float>\n"
@@ -9243,8 +9319,16 @@ static const char *const spyi_slang_mlp[] = {
     "        ? (Inputs + Bias) * Outputs\n"
     "        : (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width + (Width + Bias) * Outputs;\n"
     "\n"
-    "    static const int Ends = Inputs > Outputs ? Inputs : Outputs;",
+    "    static const int Ends = Inputs > Outputs ? Inputs : Outputs;\n"
     "    static const int Most = Depth == 0 || Ends > Width ? Ends : Width;\n"
+    "\n"
+    "\n"
+    "    static const int units = T.rounds != 0 && Inputs <= 128 && Outputs <= 128 && (Depth == 0 || (Width % 16 == 0 && Width <= 128)) ? 1 : 0;\n"
+    "\n"
+    "    static const int Tiles = Width % 64 == 0 ? 8 : Width % 48 == 0 ? 6 : Width % 32 == 0 ? 4 : 2;\n"
+    "\n"
+    "    static const int Words = ((Ends > Width ? Ends : Width) + 15) / 16 * 8;\n"
+    "    static const int HiddenWords = Width / 16 * 8;\n"
     "\n"
     "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;\n"
     "\n"
@@ -9252,6 +9336,72 @@ static const char *const spyi_slang_mlp[] = {
     "    [BackwardDerivative(run_bwd)]\n"
     "    [ForwardDerivative(run_fwd)]\n"
     "    public float[Outputs] run(float x[Inputs])\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda:\n"
+    "            if (units != 0)\n"
+    "            {\n"
+    "                spyi_warp_needs();\n"
+    "                if (spyi_warp_ready(weights._data, weights._data)) return run_units(x);\n"
+    "            }\n"
+    "            return run_plain(x);\n"
+    "        default:\n"
+    "            return run_plain(x);\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    float[Outputs] run_units(float x[Inputs])\n"
+    "    {\n"
+    "        uint[Words] a, b;\n"
+    "        float[Tiles * 8] sums;\n"
+    "        float[Outputs] y;\n"
+    "        T* w = weights._data;\n"
+    "        spyi_warp_gather(Inputs, x, a);\n"
+    "        if (Depth == 0)\n"
+    "        {\n"
+    "            spyi_warp_finish(Bias, 1, Inputs, Outputs, w, a, y);\n"
+    "        }\n"
+    "        else\n"
+    "        {\n"
+    "            [ForceUnroll]\n"
+    "            for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "            {\n"
+    "                spyi_warp_begin(Bias, Width, Tiles, w + Inputs * Width, from, sums);\n"
+    "                spyi_warp_multiply(1, Inputs, Width, Tiles, w, from, a, sums);\n"
+    "                activate_tiles(sums);\n"
+    "                spyi_warp_keep(Tiles, sums, from, b);\n"
+    "            }\n"
+    "            w = w + (Inputs + Bias) * Width;\n"
+    "            [loop]\n"
+    "            for (int l = 1; l < Depth; l = l + 1)\n"
+    "            {\n"
+    "                a = b;\n"
+    "                [ForceUnroll]\n"
+    "                for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "                {\n"
+    "                    spyi_warp_begin(Bias, Width, Tiles, w + Width * Width, from, sums);\n"
+    "                    spyi_warp_multiply(0, Width, Width, Tiles, w, from, a, sums);\n"
+    "                    activate_tiles(sums);\n"
+    "                    spyi_warp_keep(Tiles, sums, from, b);\n"
+    "                }\n"
+    "                w = w + (Width + Bias) * Width;\n"
+    "            }\n"
+    "            spyi_warp_finish(Bias, 0, Width, Outputs, w, b, y);\n"
+    "        }\n"
+    "        [unroll]\n"
+    "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(y[o]);\n"
+    "        return y;\n"
+    "    }\n"
+    "\n"
+    "    static void activate_tiles(inout float sums[Tiles * 8])\n"
+    "    {\n"
+    "        [unroll]\n"
+    "        for (int i = 0; i < Tiles * 8; i = i + 1) sums[i] = Activation.value(sums[i]);\n"
+    "    }\n"
+    "\n"
+    "    float[Outputs] run_plain(float x[Inputs])\n"
     "    {\n"
     "        float[Most] h, z;\n"
     "        float[Outputs] y;\n"
@@ -9273,6 +9423,144 @@ static const char *const spyi_slang_mlp[] = {
     "    }\n"
     "\n"
     "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])\n"
+    "    {\n"
+    "        __target_switch\n"
+    "        {\n"
+    "        case cuda:\n"
+    "            if (units != 0)\n"
+    "            {\n"
+    "                spyi_warp_needs();",
+    "                if (spyi_warp_ready(weights._data, weights._grad))\n"
+    "                {\n"
+    "                    run_units_bwd(x, dy);\n"
+    "                    return;\n"
+    "                }\n"
+    "            }\n"
+    "            run_plain_bwd(x, dy);\n"
+    "            return;\n"
+    "        default:\n"
+    "            run_plain_bwd(x, dy);\n"
+    "            return;\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    void run_units_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])\n"
+    "    {\n"
+    "        uint[Words] h, d, e;\n"
+    "        uint[Depth == 0 ? 1 : Depth * HiddenWords] z; // the sums of the hidden layers, as halves\n"
+    "        float[Tiles * 8] sums;\n"
+    "        float[16] two;\n"
+    "        float[Outputs] y = {};\n"
+    "        float[Inputs] p = x.p, dx = {};\n"
+    "        T *w = weights._data;\n"
+    "        T *g = weights._grad;\n"
+    "        bool adds = weights.has_gradient();\n"
+    "        spyi_warp_gather(Inputs, p, h);\n"
+    "        if (Depth == 0) spyi_warp_finish(Bias, 1, Inputs, Outputs, w, h, y);\n"
+    "        if (Depth > 0)\n"
+    "        {\n"
+    "            [ForceUnroll]\n"
+    "            for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "            {\n"
+    "                spyi_warp_begin(Bias, Width, Tiles, w + Inputs * Width, from, sums);\n"
+    "                spyi_warp_multiply(1, Inputs, Width, Tiles, w, from, h, sums);\n"
+    "                spyi_warp_keep(Tiles, sums, from, e);\n"
+    "            }\n"
+    "            w = w + (Inputs + Bias) * Width;\n"
+    "            [loop]\n"
+    "            for (int l = 0;; l = l + 1)\n"
+    "            {\n"
+    "                [unroll]\n"
+    "                for (int i = 0; i < HiddenWords; i = i + 1) z[l * HiddenWords + i] = e[i];\n"
+    "                if (l == Depth - 1) break;\n"
+    "                activate_words(e, h);\n"
+    "                [ForceUnroll]\n"
+    "                for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "                {\n"
+    "                    spyi_warp_begin(Bias, Width, Tiles, w + Width * Width, from, sums);\n"
+    "                    spyi_warp_multiply(0, Width, Width, Tiles, w, from, h, sums);\n"
+    "                    spyi_warp_keep(Tiles, sums, from, e);\n"
+    "                }\n"
+    "                w = w + (Width + Bias) * Width;\n"
+    "            }\n"
+    "            activate_words(e, h);\n"
+    "            spyi_warp_finish(Bias, 0, Width, Outputs, w, h, y);\n"
+    "        }\n"
+    "        float most = 0.0;\n"
+    "        [unroll]\n"
+    "        for (int o = 0; o < Outputs; o = o + 1)\n"
+    "        {\n"
+    "            dy[o] = dy[o] * OutputActivation.slope(y[o]);\n"
+    "            most = max(most, abs(dy[o]));\n"
+    "        }\n"
+    "        float scale = spyi_warp_scale(most), by = 1.0 / scale;\n"
+    "        [unroll]\n"
+    "        for (int o = 0; o < Outputs; o = o + 1) dy[o] = dy[o] * scale;\n"
+    "        spyi_warp_gather(Outputs, dy, d);\n"
+    "        if (Depth == 0)\n"
+    "        {\n"
+    "            if (adds) spyi_warp_weigh(Bias, 1, 1, Inputs, Outputs, g, h, d, by);\n"
+    "            spyi_warp_back_inputs(1, Inputs, Outputs, w, d, by, dx);\n"
+    "        }\n"
+    "        if (Depth > 0)\n"
+    "        {\n"
+    "            g = g + (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width;\n"
+    "            if (adds) spyi_warp_weigh(Bias, 0, 1, Width, Outputs, g, h, d, by);\n"
+    "            [unroll]\n"
+    "            for (int f = 0; f < Width / 16; f = f + 1)\n"
+    "            {\n"
+    "                spyi_warp_back_hidden(1, Width, Outputs, w, f, d, two);\n"
+    "                pass_slopes(two, f, z, (Depth - 1) * HiddenWords, e);\n"
+    "            }\n"
+    "            [loop]\n"
+    "            for (int l = Depth - 1; l > 0; l = l - 1)\n"
+    "            {\n"
+    "                w = w - (Width + Bias) * Width;\n"
+    "                g = g - (Width + Bias) * Width;\n"
+    "                [unroll]\n"
+    "                for (int i = 0; i < HiddenWords; i = i + 1)\n"
+    "                {\n"
+    "                    uint v = z[(l - 1) * HiddenWords + i];\n"
+    "                    h[i] = spyi_warp_pack(Activation.value(spyi_warp_half(v, 0)), Activation.value(spyi_warp_half(v, 1)));\n"
+    "                    d[i] = e[i];\n"
+    "                }\n"
+    "                if (adds) spyi_warp_weigh(Bias, 0, 0, Width, Width, g, h, d, by);\n"
+    "                [unroll]\n"
+    "                for (int f = 0; f < Width / 16; f = f + 1)\n"
+    "                {\n"
+    "                    spyi_warp_back_hidden(0, Width, Width, w, f, d, two);",
+    "                    pass_slopes(two, f, z, (l - 1) * HiddenWords, e);\n"
+    "                }\n"
+    "            }\n"
+    "            spyi_warp_gather(Inputs, p, h);\n"
+    "            if (adds) spyi_warp_weigh(Bias, 1, 0, Inputs, Width, weights._grad, h, e, by);\n"
+    "            spyi_warp_back_inputs(0, Inputs, Width, weights._data, e, by, dx);\n"
+    "        }\n"
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);\n"
+    "    }\n"
+    "\n"
+    "    static void activate_words(inout uint z[Words], inout uint h[Words])\n"
+    "    {\n"
+    "        [unroll]\n"
+    "        for (int i = 0; i < HiddenWords; i = i + 1)\n"
+    "            h[i] = spyi_warp_pack(Activation.value(spyi_warp_half(z[i], 0)), Activation.value(spyi_warp_half(z[i], 1)));\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    static void pass_slopes<let N : int>(inout float two[16], int f, inout uint z[N], int at, inout uint d[Words])\n"
+    "    {\n"
+    "        [unroll]\n"
+    "        for (int i = 0; i < 8; i = i + 1)\n"
+    "        {\n"
+    "            int s = i / 2 % 2 * 8 + i / 4 * 4 + i % 2 * 2; // where the two numbers of word i are\n"
+    "            uint v = z[at + f * 8 + i];\n"
+    "            d[f * 8 + i] =\n"
+    "                spyi_warp_pack(two[s] * Activation.slope(spyi_warp_half(v, 0)), two[s + 1] * Activation.slope(spyi_warp_half(v, 1)));\n"
+    "        }\n"
+    "    }\n"
+    "\n"
+    "    void run_plain_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])\n"
     "    {\n"
     "        float[(Depth + 1) * Most] z; // numbers of all layers, layer by layer\n"
     "        float[Most] h, d, before;\n"
@@ -9348,7 +9636,7 @@ static const char *const spyi_slang_mlp[] = {
     "        [loop]\n"
     "        for (int i = 0; i < Width; i = i + 1) h[i] = Activation.value(z[from + i]);\n"
     "    }\n"
-    "\n"
+    "",
     "    static void activate_direction(inout float z[Most], inout float dz[Most], inout float h[Most], inout float dh[Most])\n"
     "    {\n"
     "        [loop]\n"
@@ -9359,7 +9647,7 @@ static const char *const spyi_slang_mlp[] = {
     "        }\n"
     "    }\n"
     "\n"
-    "",
+    "\n"
     "    void layer<let N : int>(int at, int inputs, int outputs, inout float x[Most], inout float y[N], int to)\n"
     "    {\n"
     "        [loop]\n"
@@ -9439,6 +9727,420 @@ static const char *const spyi_slang_mlp[] = {
     "        }\n"
     "    }\n"
     "}",
+    NULL
+};
+
+// >>slang/mlp_matrix.slang ----------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_matrix[] = {
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "implementing mlp;\n"
+    "\n"
+    "internal void spyi_warp_needs()\n"
+    "{\n"
+    "    __requirePrelude(R\"(\n"
+    "#ifndef SPY_MLP_WARP\n"
+    "#define SPY_MLP_WARP\n"
+    "#define MLPW_D __device__ __forceinline__\n"
+    "namespace spy_mlp_warp {\n"
+    "typedef unsigned u32;\n"
+    "typedef unsigned long long u64;\n"
+    "#ifndef SPY_MLP_EMULATED\n"
+    "MLPW_D int lane() {\n"
+    "    int l;\n"
+    "    asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(l));\n"
+    "    return l;\n"
+    "}\n"
+    "MLPW_D u32 swap(u32 v, int mask) { return __shfl_xor_sync(~0u, v, mask); }\n"
+    "MLPW_D u32 pick(u32 a, u32 b, u32 which) { return __byte_perm(a, b, which); }\n"
+    "MLPW_D float number(u32 v) { return __uint_as_float(v); }\n"
+    "MLPW_D u32 bits(float v) { return __float_as_uint(v); }\n"
+    "MLPW_D u32 pack(float lo, float hi) {\n"
+    "    u32 d;\n"
+    "    asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(d) : \"f\"(hi), \"f\"(lo));\n"
+    "    return d;\n"
+    "}\n"
+    "MLPW_D float widen(unsigned short h) {\n"
+    "    float f;\n"
+    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n"
+    "    return f;\n"
+    "}\n"
+    "MLPW_D void mma(float *d, const u32 *a, u32 b0, u32 b1) {\n"
+    "#if __CUDA_ARCH__ >= 800\n"
+    "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"\n"
+    "        : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n"
+    "#endif\n"
+    "}\n"
+    "MLPW_D u32 transpose(u32 v) { // of 8 x 8 halves\n"
+    "    u32 d;\n"
+    "    asm volatile(\"movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\" : \"=r\"(d) : \"r\"(v));\n"
+    "    return d;\n"
+    "}\n"
+    "\n"
+    "MLPW_D void add1(float *to, float v, bool some) {\n"
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %2, 0; @p red.global.add.f32 [%0], %1; }\" ::\"l\"(to), \"f\"(v), \"r\"((int)some) : \"memory\");\n"
+    "}\n"
+    "MLPW_D void add4(float *to, float a, float b, float c, float d, bool some) {\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %5, 0; @p red.global.add.v4.f32 [%0], {%1,%2,%3,%4}; }\" ::\"l\"(to), \"f\"(a), \"f\"(b), \"f\"(c), \"f\"(d), \"r\"((int)some) : \"memory\");\n"
+    "#else\n"
+    "    add1(to, a, some), add1(to + 1, b, some), add1(to + 2, c, some), add1(to + 3, d, some);\n"
+    "#endif\n"
+    "}\n"
+    "MLPW_D void add_halves(void *to, u32 v, bool some) {\n"
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %2, 0; @p red.global.add.noftz.f16x2 [%0], %1; }\" ::\"l\"(to), \"r\"(v), \"r\"((int)some) : \"memory\");\n"
+    "}\n"
+    "\n"
+    "MLPW_D bool ready(const void *weights, const void *gradients) {\n"
+    "#if __CUDA_ARCH__ >= 800\n"
+    "    if (__activemask() != ~0u) return false;\n"
+    "    __syncwarp();\n"
+    "    const u64 at = (u64)weights, to = (u64)gradients;\n"
+    "    return __all_sync(~0u, (at | to) % 16 == 0 && __shfl_sync(~0u, at, 0) == at && __shfl_sync(~0u, to, 0) == to);\n"
+    "#else\n"
+    "    return false;\n"
+    "#endif\n"
+    "}\n"
+    "#endif\n"
+    "\n"
+    "MLPW_D void turn(u32 (&v)[4]) {\n"
+    "    const int t = lane();\n"
+    "    const bool odd = t & 1, high = t & 2;\n"
+    "    const u32 a = swap(odd ? v[0] : v[1], 1), b = swap(odd ? v[2] : v[3], 1);\n"
+    "    v[0] = odd ? a : v[0], v[1] = odd ? v[1] : a, v[2] = odd ? b : v[2], v[3] = odd ? v[3] : b;\n"
+    "    const u32 c = swap(high ? v[0] : v[2], 2), d = swap(high ? v[1] : v[3], 2);\n"
+    "    v[0] = high ? c : v[0], v[2] = high ? v[2] : c, v[1] = high ? d : v[1], v[3] = high ? v[3] : d;\n"
+    "}\n"
+    "\n"
+    "template<class T, int M, int P> struct Piece {\n"
+    "    enum { BYTES = sizeof(T), WORDS = P * BYTES / 4, STEP = M * BYTES % 16 == 0 && P * BYTES % 16 == 0 ? 4 : M * BYTES % 8 == 0 && P * BYTES % 8 == 0 ? 2 : 1 };\n"
+    "    u32 w[WORDS];\n"
+    "    MLPW_D void load(const T *from) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < WORDS; i += STEP) {\n"
+    "            const u32 *p = (const u32 *)from + i;\n"
+    "            if constexpr (STEP == 4) {\n"
+    "                const uint4 v = *(const uint4 *)p;\n"
+    "                w[i] = v.x, w[i + 1] = v.y, w[i + 2] = v.z, w[i + 3] = v.w;\n"
+    "            } else if constexpr (STEP == 2) {\n"
+    "                const uint2 v = *(const uint2 *)p;\n"
+    "                w[i] = v.x, w[i + 1] = v.y;\n"
+    "            } else w[i] = *p;\n"
+    "        }\n"
+    "    }\n"
+    "    MLPW_D void clear() {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < WORDS; i++) w[i] = 0;\n"
+    "    }\n"
+    "\n"
+    "    MLPW_D u32 with(const Piece &other, int i) const {\n"
+    "        if constexpr (BYTES == 2) return pick(w[i / 2], other.w[i / 2], i % 2 ? 0x7632 : 0x5410);",
+    "        else return pack(number(w[i]), number(other.w[i]));\n"
+    "    }\n"
+    "    MLPW_D float one(int i) const { return BYTES == 4 ? number(w[i]) : widen((unsigned short)(w[i / 2] >> i % 2 * 16)); }\n"
+    "};\n"
+    "\n"
+    "template<class T> MLPW_D u32 pair(const T *a, bool has_a, const T *b, bool has_b) {\n"
+    "    if constexpr (sizeof(T) == 2) return (has_a ? *(const unsigned short *)a : 0u) | (has_b ? (u32)*(const unsigned short *)b << 16 : 0u);\n"
+    "    else return pack(has_a ? *(const float *)a : 0.f, has_b ? *(const float *)b : 0.f);\n"
+    "}\n"
+    "template<class T> MLPW_D float load(const T *a) {\n"
+    "    if constexpr (sizeof(T) == 4) return *(const float *)a;\n"
+    "    else return widen(*(const unsigned short *)a);\n"
+    "}\n"
+    "\n"
+    "template<class A> MLPW_D void load_row(const A *from, A *to) {\n"
+    "    u32 *words = (u32 *)to;\n"
+    "    if ((u64)from % 16 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 16; i++) {\n"
+    "            const uint4 v = ((const uint4 *)from)[i];\n"
+    "            words[i * 4] = v.x, words[i * 4 + 1] = v.y, words[i * 4 + 2] = v.z, words[i * 4 + 3] = v.w;\n"
+    "        }\n"
+    "    } else\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 4; i++) words[i] = ((const u32 *)from)[i];\n"
+    "}\n"
+    "\n"
+    "template<int N> MLPW_D void load_halves(const void *from, int step, float *to) {\n"
+    "    const unsigned short *h = (const unsigned short *)from;\n"
+    "    if (N % 8 == 0 && step == 1 && (u64)from % 16 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < N / 8; i++) {\n"
+    "            const uint4 v = ((const uint4 *)from)[i];\n"
+    "            const u32 w[4] = {v.x, v.y, v.z, v.w};\n"
+    "#pragma unroll\n"
+    "            for (int e = 0; e < 8; e++) to[i * 8 + e] = widen((unsigned short)(w[e / 2] >> e % 2 * 16));\n"
+    "        }\n"
+    "    } else\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < N; i++) to[i] = widen(h[(long long)i * step]);\n"
+    "}\n"
+    "template<class A> MLPW_D void store_row(A *to, const A *from) {\n"
+    "    const u32 *words = (const u32 *)from;\n"
+    "    if ((u64)to % 16 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 16; i++) ((uint4 *)to)[i] = uint4{words[i * 4], words[i * 4 + 1], words[i * 4 + 2], words[i * 4 + 3]};\n"
+    "    } else\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < (int)sizeof(A) / 4; i++) ((u32 *)to)[i] = words[i];\n"
+    "}\n"
+    "\n"
+    "template<int I> MLPW_D void gather(const float *x, u32 *a) {\n"
+    "#pragma unroll\n"
+    "    for (int b = 0; b < (I + 15) / 16 * 2; b++) {\n"
+    "        u32 v[4];\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i++) v[i] = b * 8 + i * 2 < I ? pack(x[b * 8 + i * 2], b * 8 + i * 2 + 1 < I ? x[b * 8 + i * 2 + 1 < I ? b * 8 + i * 2 + 1 : 0] : 0.f) : 0;\n"
+    "        if (b * 8 < I) turn(v);\n"
+    "#pragma unroll\n"
+    "        for (int q = 0; q < 4; q++) a[b / 2 * 8 + q / 2 * 4 + q % 2 + b % 2 * 2] = v[q];\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int BIAS, int N, int P, class T> MLPW_D void begin(const T *b, int from, float *sums) {\n"
+    "    const int t = lane() % 4;\n"
+    "    Piece<T, N / 8, P> lo, hi;\n"
+    "    if (BIAS) lo.load(b + t * 2 * (N / 8) + from), hi.load(b + (t * 2 + 1) * (N / 8) + from);\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < P; i++)\n"
+    "#pragma unroll\n"
+    "        for (int k = 0; k < 8; k += 2) sums[i * 8 + k] = BIAS ? lo.one(i) : 0.f, sums[i * 8 + k + 1] = BIAS ? hi.one(i) : 0.f;\n"
+    "}\n"
+    "\n"
+    "template<int FIRST, int K, int N, int P, class T> MLPW_D void multiply(const T *w, int from, const u32 *a, float *sums) {\n"
+    "    const int g = lane() / 4, t = lane() % 4, far = FIRST ? 8 : 1, next = FIRST ? 1 : K / 8;\n"
+    "    w += g * (N / 8) + from;\n"
+    "#pragma unroll\n"
+    "    for (int f = 0; f < (K + 15) / 16; f++) {\n"
+    "        const int k = FIRST ? f * 16 + t * 2 : t * 2 * (K / 8) + f * 2;\n"
+    "        Piece<T, N / 8, P> r[4];\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < 4; i++) {\n"
+    "            const int row = k + i % 2 * next + i / 2 * far;\n"
+    "            if (!FIRST || K % 16 == 0 || row < K) r[i].load(w + row * N);\n"
+    "            else r[i].clear();\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < P; i++) {\n"
+    "            const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);\n"
+    "            mma(sums + i * 8, a + f * 8, b0, b1);\n"
+    "            mma(sums + i * 8 + 4, a + f * 8 + 4, b0, b1);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "",
+    "template<int P> MLPW_D void keep(const float *sums, int from, u32 *a) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < P; i++) {\n"
+    "        u32 *to = a + (from + i) / 2 * 8 + (from + i) % 2 * 2;\n"
+    "        const float *s = sums + i * 8;\n"
+    "        to[0] = pack(s[0], s[1]), to[1] = pack(s[2], s[3]), to[4] = pack(s[4], s[5]), to[5] = pack(s[6], s[7]);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int BIAS, int FIRST, int K, int O, class T> MLPW_D void finish(const T *w, const u32 *a, float *y) {\n"
+    "    const int g = lane() / 4, t = lane() % 4, far = FIRST ? 8 : 1, next = FIRST ? 1 : K / 8;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < (O + 7) / 8; i++) {\n"
+    "        float s[8];\n"
+    "#pragma unroll\n"
+    "        for (int e = 0; e < 2; e++) {\n"
+    "            const int n = i * 8 + t * 2 + e;\n"
+    "            s[e] = s[e + 2] = s[e + 4] = s[e + 6] = BIAS && n < O ? load(w + K * O + n) : 0.f;\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int f = 0; f < (K + 15) / 16; f++) {\n"
+    "            const int k = FIRST ? f * 16 + t * 2 : t * 2 * (K / 8) + f * 2, n = i * 8 + g;\n"
+    "            const bool some = O % 8 == 0 || n < O, all = !FIRST || K % 16 == 0;\n"
+    "            const T *p = w + k * O + n;\n"
+    "            const u32 b0 = pair(p, some && (all || k < K), p + next * O, some && (all || k + next < K));\n"
+    "            const u32 b1 = pair(p + far * O, some && (all || k + far < K), p + (far + next) * O, some && (all || k + far + next < K));\n"
+    "            mma(s, a + f * 8, b0, b1);\n"
+    "            mma(s + 4, a + f * 8 + 4, b0, b1);\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int e = 0; e < 2; e++) {\n"
+    "            u32 v[4] = {bits(s[e]), bits(s[e + 2]), bits(s[e + 4]), bits(s[e + 6])};\n"
+    "            turn(v);\n"
+    "#pragma unroll\n"
+    "            for (int q = 0; q < 4; q++)\n"
+    "                if (i * 8 + q * 2 + e < O) y[i * 8 + q * 2 + e] = number(v[q]);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "MLPW_D float scale(float most) {\n"
+    "    u32 m = bits(most);\n"
+    "#pragma unroll\n"
+    "    for (int i = 16; i; i /= 2) {\n"
+    "        const u32 other = swap(m, i);\n"
+    "        m = other > m ? other : m; // numbers that are not negative have the order of their bits\n"
+    "    }\n"
+    "    const u32 e = m >> 23;\n"
+    "    return number((e == 0 || e == 255 ? 127 : e < 4 ? 253 : 257 - e) << 23);\n"
+    "}\n"
+    "\n"
+    "template<int M, int P, class T> MLPW_D void add(T *to, const float *sums, float by, bool some) {\n"
+    "    if constexpr (sizeof(T) == 2) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < P; i += 2) add_halves(to + i, pack(sums[i * 4] * by, sums[i * 4 + 4] * by), some);\n"
+    "    } else if constexpr (M % 4 == 0 && P % 4 == 0) {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < P; i += 4) add4((float *)to + i, sums[i * 4] * by, sums[i * 4 + 4] * by, sums[i * 4 + 8] * by, sums[i * 4 + 12] * by, some);\n"
+    "    } else {\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < P; i++) add1((float *)to + i, sums[i * 4] * by, some);\n"
+    "    }\n"
+    "}\n"
+    "template<class T> MLPW_D void add_one(T *to, float v, bool some) {\n"
+    "    if constexpr (sizeof(T) == 4) add1((float *)to, v, some);\n"
+    "    else add_halves((T *)((u64)to & ~(u64)3), (u64)to & 2 ? pack(0.f, v) : pack(v, 0.f), some);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void weigh(T *to, const u32 *h, const u32 *d, float by) {\n"
+    "    constexpr int TILES = (N + 7) / 8, P = LAST ? 1 : TILES % 8 == 0 ? 8 : TILES % 6 == 0 ? 6 : TILES % 4 == 0 ? 4 : 2;\n"
+    "    constexpr int UNROLL = K > 64 ? 1 : 8; // unrolled, large layers take the compiler many seconds\n"
+    "    const int g = lane() / 4, t = lane() % 4;\n"
+    "#pragma unroll\n"
+    "    for (int from = 0; from < TILES; from += P) {\n"
+    "        u32 b[P][4];\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < P; i++)\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 4; r++) b[i][r] = transpose(d[(from + i) / 2 * 8 + r / 2 * 4 + (from + i) % 2 * 2 + r % 2]);\n"
+    "#pragma unroll UNROLL\n"
+    "        for (int f = 0; f < (K + 15) / 16 + BIAS; f++) {\n"
+    "            const bool one = BIAS && f == (K + 15) / 16; // the biases' input is 1\n"
+    "            u32 a[2][4];\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 2; r++)\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 4; i++) a[r][i] = one ? 0x3c003c00u : transpose(h[f * 8 + r * 4 + i % 2 * 2 + i / 2]);",
+    "            float s[P * 4];\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < P; i++) {\n"
+    "                s[i * 4] = s[i * 4 + 1] = s[i * 4 + 2] = s[i * 4 + 3] = 0;\n"
+    "                mma(s + i * 4, a[0], b[i][0], b[i][1]);\n"
+    "                mma(s + i * 4, a[1], b[i][2], b[i][3]);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int e = 0; e < 4; e++) {\n"
+    "                const int k = one ? K : FIRST ? f * 16 + g + e / 2 * 8 : g * (K / 8) + f * 2 + e / 2;\n"
+    "                const bool some = one ? g == 0 && e < 2 : !FIRST || k < K;\n"
+    "                if constexpr (LAST) {\n"
+    "                    const int n = from * 8 + t * 2 + e % 2;\n"
+    "                    add_one(to + k * N + n, s[e] * by, some && n < N);\n"
+    "                } else add<N / 8, P>(to + k * N + (t * 2 + e % 2) * (N / 8) + from, s + e, by, some);\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int LAST, int N, class T> MLPW_D void back(const T *w, int row, bool has, const u32 *d, float *sums) {\n"
+    "    const int t = lane() % 4;\n"
+    "    w += row * N;\n"
+    "    if constexpr (LAST) {\n"
+    "#pragma unroll\n"
+    "        for (int f = 0; f < (N + 15) / 16; f++) {\n"
+    "            const int n = f * 16 + t * 2;\n"
+    "            const u32 b0 = pair(w + n, has && n < N, w + n + 1, has && n + 1 < N), b1 = pair(w + n + 8, has && n + 8 < N, w + n + 9, has && n + 9 < N);\n"
+    "            mma(sums, d + f * 8, b0, b1);\n"
+    "            mma(sums + 4, d + f * 8 + 4, b0, b1);\n"
+    "        }\n"
+    "    } else {\n"
+    "        Piece<T, N / 8, N / 8> lo, hi;\n"
+    "        if (has) lo.load(w + t * 2 * (N / 8)), hi.load(w + (t * 2 + 1) * (N / 8));\n"
+    "        else lo.clear(), hi.clear();\n"
+    "#pragma unroll\n"
+    "        for (int f = 0; f < N / 16; f++) {\n"
+    "            const u32 b0 = lo.with(hi, f * 2), b1 = lo.with(hi, f * 2 + 1);\n"
+    "            mma(sums, d + f * 8, b0, b1);\n"
+    "            mma(sums + 4, d + f * 8 + 4, b0, b1);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int LAST, int K, int N, class T> MLPW_D void back_hidden(const T *w, int f, const u32 *d, float *sums) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 16; i++) sums[i] = 0;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < 2; i++) back<LAST, N>(w, lane() / 4 * (K / 8) + f * 2 + i, true, d, sums + i * 8);\n"
+    "}\n"
+    "\n"
+    "template<int LAST, int K, int N, class T> MLPW_D void back_inputs(const T *w, const u32 *d, float by, float *dx) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < (K + 7) / 8; i++) {\n"
+    "        float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};\n"
+    "        const int row = i * 8 + lane() / 4;\n"
+    "        back<LAST, N>(w, row, K % 8 == 0 || row < K, d, s);\n"
+    "#pragma unroll\n"
+    "        for (int e = 0; e < 2; e++) {\n"
+    "            u32 v[4] = {bits(s[e]), bits(s[e + 2]), bits(s[e + 4]), bits(s[e + 6])};\n"
+    "            turn(v);\n"
+    "#pragma unroll\n"
+    "            for (int q = 0; q < 4; q++)\n"
+    "                if (i * 8 + q * 2 + e < K) dx[i * 8 + q * 2 + e] = number(v[q]) * by;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "} // namespace spy_mlp_warp\n"
+    "#endif\n"
+    ")\");\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public Row spyi_load_row<Row>(Row *from)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    Row row;\n"
+    "    spyi_warp_load_row(from, row);\n"
+    "    return row;\n"
+    "}\n"
+    "public float[N] spyi_load_halves<let N : int>(half *from, int step)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    float[N] row;\n"
+    "    spyi_warp_load_halves(N, from, step, row);\n"
+    "    return row;\n"
+    "}\n"
+    "public void spyi_store_row<Row>(Row *to, Row row)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    spyi_warp_store_row(to, row);\n"
+    "}\n"
+    "internal void spyi_warp_load_row<Row>(Row *from, out Row to) { __intrinsic_asm \"spy_mlp_warp::load_row($0, $1)\"; }\n"
+    "internal void spyi_warp_load_halves<let N : int>(int n, half *from, int step, out float to[N]) { __intrinsic_asm \"spy_mlp_warp::load_halves<$0>($1, $2, (float *)($3))\"; }\n"
+    "internal void spyi_warp_store_row<Row>(Row *to, inout Row from) { __intrinsic_asm \"spy_mlp_warp::store_row($0, $1)\"; }\n"
+    "\n"
+    "\n"
+    "internal bool spyi_warp_ready<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::ready($0, $1)\"; }\n"
+    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }",
+    "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
+    "internal void spyi_warp_multiply<T, let A : int, let S : int>(int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3>($4, $5, (unsigned *)($6), (float *)($7))\"; }\n"
+    "internal void spyi_warp_keep<let A : int, let S : int>(int p, inout float sums[S], int from, inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0>((float *)($1), $2, (unsigned *)($3))\"; }\n"
+    "internal void spyi_warp_finish<T, let A : int, let O : int>(int bias, int first, int k, int o, T *w, inout uint a[A], inout float y[O]) { __intrinsic_asm \"spy_mlp_warp::finish<$0, $1, $2, $3>($4, (unsigned *)($5), (float *)($6))\"; }\n"
+    "internal float spyi_warp_half(uint word, int which) { __intrinsic_asm \"spy_mlp_warp::widen((unsigned short)(($0) >> ($1) * 16))\"; }\n"
+    "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }\n"
+    "internal float spyi_warp_scale(float most) { __intrinsic_asm \"spy_mlp_warp::scale($0)\"; }\n"
+    "internal void spyi_warp_weigh<T, let A : int, let D : int>(int bias, int first, int last, int k, int n, T *to, inout uint h[A], inout uint d[D], float by) { __intrinsic_asm \"spy_mlp_warp::weigh<$0, $1, $2, $3, $4>($5, (unsigned *)($6), (unsigned *)($7), $8)\"; }\n"
+    "internal void spyi_warp_back_hidden<T, let D : int>(int last, int k, int n, T *w, int f, inout uint d[D], inout float sums[16]) { __intrinsic_asm \"spy_mlp_warp::back_hidden<$0, $1, $2>($3, $4, (unsigned *)($5), (float *)($6))\"; }\n"
+    "internal void spyi_warp_back_inputs<T, let D : int, let I : int>(int last, int k, int n, T *w, inout uint d[D], float by, inout float dx[I]) { __intrinsic_asm \"spy_mlp_warp::back_inputs<$0, $1, $2>($3, (unsigned *)($4), $5, (float *)($6))\"; }",
     NULL
 };
 
@@ -9849,8 +10551,10 @@ static const char *const spyi_slang_mlp_encodings[] = {
     { "slangpy_extreme", spyi_slang_slangpy_extreme }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
     { "print", spyi_slang_print }, \
+    { "mlp_batch_engine", spyi_slang_mlp_batch_engine }, \
     { "mlp_batch", spyi_slang_mlp_batch }, \
     { "mlp", spyi_slang_mlp }, \
+    { "mlp_matrix", spyi_slang_mlp_matrix }, \
     { "mlp_training", spyi_slang_mlp_training }, \
     { "mlp_encodings", spyi_slang_mlp_encodings }
 
@@ -27483,6 +28187,8 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // Returns whether the module declares the function as a [CudaKernel]. Cost: about 1 ms once a unit, for the
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
+// Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). False for overloaded ones.
+SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
@@ -28279,7 +28985,9 @@ struct spyi_unit {
     spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
-    bool cuda_kernels_asked;
+    // Of its functions, a line each: the name of one that is nothing but a network, "!" and the name of another.
+    spyi_text networks;
+    bool cuda_kernels_asked; // cuda_kernels and networks are filled
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
     struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL means that nothing has
@@ -28466,6 +29174,8 @@ SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entr
                                                 spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Appends lines on the functions of a module's IR, as spyi_unit.networks has them.
+SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
@@ -31894,6 +32604,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     free(unit->defines);
     spyi_inputs_free(&unit->inputs);
     spyi_text_free(&unit->cuda_kernels);
+    spyi_text_free(&unit->networks);
     free(unit->derivatives);
     spyi_sl_nested_free(unit->nested);
     spyi_sl_free_strings(unit->imports, unit->module_count);
@@ -33906,6 +34617,146 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
     return good;
 }
 
+// >>compiler/one_call.c -------------------------------------------------------------------------------------
+
+// Reads from a module's text in Slang's IR which functions are nothing but a network of `import mlp;`: whose body is one call of MLP.run
+// with their two parameters. Such a function has these lines:
+//
+//     [nameHint("f")]
+//     func %f : ...
+//     {
+//     block %1(
+//             [nameHint("net")]
+//             param %net : ...,
+//             [nameHint("x")]
+//             param %x : ...):
+//         let %2 : ... = call specialize(%3, 64 : Int, ...)(%net, %x)
+//         return_val(%2)
+//     }
+//
+// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3.
+
+typedef struct spyi_one_line {
+    const char *at;
+    size_t size;
+} spyi_one_line;
+
+// Returns the next line without the spaces before it, and moves *text behind it. Its size is 0 at the end.
+static spyi_one_line spyi_one_next(const char **text) {
+    spyi_one_line line;
+    *text += strspn(*text, " \t\n");
+    line.at = *text;
+    line.size = strcspn(*text, "\n");
+    *text += line.size;
+    return line;
+}
+
+static bool spyi_one_starts(spyi_one_line line, const char *with) {
+    size_t n = strlen(with);
+    return line.size >= n && memcmp(line.at, with, n) == 0;
+}
+
+// Returns the identifier that begins with "%" at the position, as a line of its own.
+static spyi_one_line spyi_one_id(const char *at) {
+    spyi_one_line id = {
+        at,
+        *at == '%' ? 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0
+    };
+    return id;
+}
+
+static bool spyi_one_same(spyi_one_line a, spyi_one_line b) {
+    return a.size > 0 && a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
+}
+
+// Returns the position behind the bracket that closes the one at `at`, or NULL when there is none in the line.
+static const char *spyi_one_behind(const char *at, const char *end) {
+    int depth = 0;
+    for (; at < end; at++) {
+        if (*at == '(') depth++;
+        if (*at == ')' && --depth == 0) return at + 1;
+    }
+    return NULL;
+}
+
+// Reads the function's body, which begins behind its "func" line. Returns whether it is one call with its two parameters, and what it
+// calls in *callee.
+static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
+    static const char call[] = "= call specialize(";
+    spyi_one_line params[2], line = spyi_one_next(&text);
+    uint32_t count = 0;
+    if (!spyi_one_starts(line, "{")) return false;
+    line = spyi_one_next(&text);
+    if (!spyi_one_starts(line, "block %")) return false;
+    for (line = spyi_one_next(&text); spyi_one_starts(line, "[") || spyi_one_starts(line, "param ");
+         line = spyi_one_next(&text)) {
+        if (*line.at == '[') continue;
+        if (count == 2) return false;
+        params[count++] = spyi_one_id(line.at + 6);
+        if (memcmp(line.at + line.size - 2, "):", 2) == 0) break;
+    }
+    if (count != 2) return false;
+    do line = spyi_one_next(&text);
+    while (spyi_one_starts(line, "["));
+    if (!spyi_one_starts(line, "let ")) return false;
+    const char *end = line.at + line.size, *at = strstr(line.at, call);
+    spyi_one_line result = spyi_one_id(line.at + 4 + strspn(line.at + 4, " "));
+    if (!at || at >= end) return false;
+    at += sizeof call - 2; // at its bracket
+    *callee = spyi_one_id(at + 1);
+    at = spyi_one_behind(at, end);
+    if (!at || *at != '(') return false;
+    spyi_one_line first = spyi_one_id(at + 1);
+    at = first.at + first.size;
+    if (strncmp(at, ", ", 2) != 0) return false;
+    spyi_one_line second = spyi_one_id(at + 2);
+    if (second.at + second.size + 1 != end) return false;
+    bool straight = spyi_one_same(first, params[0]) && spyi_one_same(second, params[1]);
+    bool turned = spyi_one_same(first, params[1]) && spyi_one_same(second, params[0]);
+    line = spyi_one_next(&text);
+    if ((!straight && !turned) || !spyi_one_starts(line, "return_val(")) return false;
+    spyi_one_line returned = spyi_one_id(line.at + 11);
+    line = spyi_one_next(&text);
+    return spyi_one_same(returned, result) && spyi_one_starts(line, "}");
+}
+
+// Returns whether the identifier is that of MLP.run.
+static bool spyi_one_is_run(const char *text, spyi_one_line callee) {
+    bool run = false;
+    for (spyi_one_line line = spyi_one_next(&text); line.size; line = spyi_one_next(&text)) {
+        if (spyi_one_starts(line, "[import(\"_S3mlp3MLP")) {
+            const char *name = strstr(line.at, "3run");
+            run = name && name < line.at + line.size;
+        } else if (*line.at != '[') {
+            if (run && spyi_one_starts(line, "generic ") && spyi_one_same(spyi_one_id(line.at + 8), callee))
+                return true;
+            run = false;
+        }
+    }
+    return false;
+}
+
+SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
+    const char *at = text;
+    spyi_one_line name = { NULL, 0 }, callee;
+    if (!strstr(text, "[import(\"_S3mlp3MLP")) return;
+    for (spyi_one_line line = spyi_one_next(&at); line.size; line = spyi_one_next(&at)) {
+        if (spyi_one_starts(line, "[nameHint(\"")) {
+            name.at = line.at + 11;
+            name.size = strcspn(name.at, "\"\n");
+        } else if (*line.at != '[') {
+            if (name.size && spyi_one_starts(line, "func ")) {
+                bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
+                // Of overloads none counts: a line that is there twice is no name.
+                spyi_text_add(names, one ? "" : "!");
+                spyi_text_add_n(names, name.at, name.size);
+                spyi_text_add(names, "\n");
+            }
+            name.size = 0;
+        }
+    }
+}
+
 // >>compiler/entry.c ----------------------------------------------------------------------------------------
 
 // Describes functions as entry points of a compute shader: their [numthreads], which parameters the system
@@ -34018,16 +34869,22 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
     }
 }
 
-bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+// Reads the module's IR once.
+static void spyi_sl_read_functions(spyi_unit *unit, spyi_sl_live *live) {
     spyi_sl_blob *blob = NULL;
     if (!unit->cuda_kernels_asked && live->module->v->disassemble(live->module, &blob) >= 0 && blob) {
         spyi_text text = { NULL, 0, 0 }; // the blob may lack a final NUL
         spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
         spyi_sl_read_ir(spyi_text_str(&text), &unit->cuda_kernels);
+        spyi_ir_networks(spyi_text_str(&text), &unit->networks);
         spyi_text_free(&text);
     }
     spyi_sl_blob_free(&blob);
     unit->cuda_kernels_asked = true;
+}
+
+bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
         // The IR's "ns.f" is "ns::f" in `name`.
@@ -34039,6 +34896,26 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
         line += strcspn(line, "\n") + 1;
     }
     return false;
+}
+
+// >>networks
+
+static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+    uint32_t networks = 0, others = 0;
+    size_t length = strlen(q->name);
+    spyi_sl_read_functions(unit, live);
+    for (const char *line = spyi_text_str(&unit->networks); *line; line += strcspn(line, "\n") + 1) {
+        bool other = *line == '!';
+        if (strncmp(line + other, q->name, length) != 0 || line[other + length] != '\n') continue;
+        if (other) others++;
+        else networks++;
+    }
+    q->yes = networks == 1 && others == 0;
+}
+
+bool spyi_unit_is_network(spyi_unit *unit, const char *name) {
+    return spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
@@ -44084,7 +44961,9 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
     long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
     long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
-    leaf->element = named ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
+    // Mixed is a struct of one float (slang/mlp.slang): its tensor is one of floats.
+    const char *element = named && strcmp(parts.arguments[0], "Mixed") == 0 ? "float" : parts.arguments[0];
+    leaf->element = named ? spyi_named_type(fitting->types, value->type, element) : NULL;
     spyi_free_parts(&parts);
     if (!leaf->element || columns < 1 || value->type != leaf->element) return false;
     leaf->kind_type = leaf->type->name;
@@ -44690,8 +45569,11 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
-    bool names_diff;     // the kernel needs `import slangpy_diff`
+    uint8_t combine; // spyi_combine: how elements that share a gradient are put together
+    bool names_diff; // the kernel needs `import slangpy_diff`
+    // Threads behind the last element compute that once more and store nothing, so that networks find whole warps.
+    bool whole_warps;
+    bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
@@ -44706,6 +45588,25 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
+// How the batch engine (slang/mlp_batch_engine.slang) runs a call that is nothing but a network.
+typedef struct spyi_batch {
+    uint32_t network, inputs, outputs; // leaves: its parameters, rows of inputs, rows of outputs
+    bool wgmma;                        // by wgmma; otherwise by mma.sync
+    uint32_t threads, shared_bytes;    // of a group
+    uint32_t rows;                     // that a group takes at a time
+    uint32_t resident;                 // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;           // arguments of spyi_mlp_forward()
+} spyi_batch;
+
+// Sets bound->whole_warps and bound->is_batch.
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
+// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
+SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
+                           spyi_text *why);
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
+// single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
+                                spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 
@@ -47364,6 +48265,261 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     return status;
 }
 
+// >>bind/networks.c -----------------------------------------------------------------------------------------
+
+// Networks of `import mlp;` in a call: whether they multiply on the matrix units, and what spy_explain_call says of them.
+// slang/mlp.slang decides the same by its constant `units`, and at run time by spy_mlp_warp::ready(); the rules are in docs/mlp.md.
+
+enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
+
+// The generic arguments of an MLP.
+typedef struct spyi_mlp {
+    long inputs, outputs, width, depth;
+    int activation; // number of mlp_batch.slang; -1: it has none
+    bool plain_end; // the output activation is NoActivation
+    bool bias;
+    bool rounds, mixed; // T is half or Mixed; T is Mixed
+} spyi_mlp;
+
+// The number of an activation in mlp_batch.slang, or -1.
+static int spyi_activation_number(const char *name) {
+    static const char *const names[] = { "NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh" };
+    size_t length = strcspn(name, ",");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return (int)i;
+    return -1;
+}
+
+// Reads the arguments from a type's name: "MLP<64, 8, 64, 3, ReLU, NoActivation, 0, half>". Returns false for other types.
+static bool spyi_read_mlp(const spyi_type *type, spyi_mlp *mlp) {
+    const char *at = type ? type->name : "", *argument[SPYI_MLP_ARGUMENTS];
+    uint32_t count = 1, depth = 0;
+    if (strncmp(at, "MLP<", 4) != 0) return false;
+    argument[0] = at += 4;
+    for (; *at && (*at != '>' || depth); at++) {
+        if (*at == '<') depth++;
+        if (*at == '>') depth--;
+        if (*at != ',' || depth) continue;
+        if (count == SPYI_MLP_ARGUMENTS) return false;
+        argument[count++] = at + 1 + strspn(at + 1, " ");
+    }
+    if (count != SPYI_MLP_ARGUMENTS) return false;
+    mlp->inputs = strtol(argument[0], NULL, 10);
+    mlp->outputs = strtol(argument[1], NULL, 10);
+    mlp->width = strtol(argument[2], NULL, 10);
+    mlp->depth = strtol(argument[3], NULL, 10);
+    mlp->activation = spyi_activation_number(argument[4]);
+    mlp->plain_end = spyi_activation_number(argument[5]) == 0;
+    mlp->bias = strtol(argument[6], NULL, 10) != 0;
+    mlp->mixed = strncmp(argument[7], "Mixed>", 6) == 0;
+    mlp->rounds = mlp->mixed || strncmp(argument[7], "half>", 5) == 0;
+    return true;
+}
+
+// Writes why the matrix units do not take the network. Returns whether they do.
+static bool spyi_mlp_fits(const spyi_mlp *m, const spyi_profile *profile, spyi_text *why) {
+    if (!m->rounds)
+        spyi_text_add(why,
+                      "its parameters are float; with Mixed (float parameters) or half it may round to half");
+    else if (profile->target != SPYI_TARGET_CUDA) spyi_text_add(why, "the matrix units are used on CUDA");
+    else if (profile->arch < 80)
+        spyi_text_add(why, "mma.sync needs compute capability 8.0, the device has %u.%u", profile->arch / 10,
+                      profile->arch % 10);
+    else if (m->depth && (m->width % 16 || m->width > SPYI_MLP_MOST))
+        spyi_text_add(why, "its width is %ld; multiples of 16 up to %d are possible", m->width,
+                      SPYI_MLP_MOST);
+    else if (m->inputs > SPYI_MLP_MOST || m->outputs > SPYI_MLP_MOST)
+        spyi_text_add(why, "it has %ld inputs and %ld outputs; up to %d are possible", m->inputs, m->outputs,
+                      SPYI_MLP_MOST);
+    else return true;
+    return false;
+}
+
+// Returns whether a thread may compute an element that another thread computes, too: the function changes nothing but
+// its outputs.
+static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
+    if (b->dispatch || b->shader || b->options.prelude || function->object.device->printer) return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].role != SPYI_ROLE_INSIDE && (b->leaves[i].writes || b->leaves[i].untracked))
+            return false;
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    return inputs && inputs->count == 0;
+}
+
+// Finds the networks among a node's fields, or in the node itself: calls `found` for each.
+static void spyi_each_network(const spyi_bound *b, uint32_t first, uint32_t count,
+                              void (*found)(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
+                                            void *context),
+                              void *context) {
+    for (uint32_t i = first; i < first + count; i++) {
+        spyi_mlp mlp;
+        if (spyi_read_mlp(b->nodes[i].type, &mlp)) found(b, &b->nodes[i], &mlp, context);
+        else if (b->nodes[i].leaf < 0)
+            spyi_each_network(b, b->nodes[i].first, b->nodes[i].count, found, context);
+    }
+}
+
+static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
+                              void *context) {
+    spy_function *function = (spy_function *)context;
+    spyi_bound *bound = (spyi_bound *)(uintptr_t)b;
+    spyi_text why = { NULL, 0, 0 };
+    (void)node;
+    if (spyi_mlp_fits(mlp, &function->object.device->base->limits.profile, &why)) bound->whole_warps = true;
+    spyi_text_free(&why);
+}
+
+// >>calls that are nothing but a network
+
+// Fills *batch, or writes why the batch engine does not take the network.
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
+                            bool half_inputs, spyi_batch *batch, spyi_text *why) {
+    bool wgmma = profile->arch == 90;
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
+             at = width == 32   ? 0
+                  : width == 64 ? 1
+                                : 2;
+    // By engine and width: warps of a group, and groups that a multiprocessor runs at the same time
+    // (python/slangpy/mlp_batch.py has the same).
+    static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
+                         resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
+    if (width != 32 && width != 64 && width != 128)
+        spyi_text_add(why, "the batch engine takes widths 32, 64 and 128");
+    else if (m->depth < 1 || m->depth > 8) spyi_text_add(why, "the batch engine takes 1 to 8 hidden layers");
+    else if (m->inputs > m->width) spyi_text_add(why, "the batch engine takes no more inputs than the width");
+    else if (m->outputs > 8) spyi_text_add(why, "the batch engine takes up to 8 outputs");
+    else if (m->activation < 0 || !m->plain_end)
+        spyi_text_add(why, "the batch engine has other activations, and none for outputs");
+    if (why->size) return false;
+    memset(batch, 0, sizeof *batch);
+    batch->shared_bytes =
+        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0); // F in mlp_batch.slang
+    if (batch->shared_bytes > max_shared_bytes) {
+        spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
+                      batch->shared_bytes, max_shared_bytes);
+        return false;
+    }
+    uint32_t many = warps[wgmma][at], flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
+    batch->wgmma = wgmma;
+    batch->threads = many * 32;
+    batch->rows = many * (wgmma ? 16 : 32);
+    batch->resident = resident[wgmma][at];
+    batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
+    return true;
+}
+
+// Returns the leaf of a network's parameters, or -1.
+static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
+    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
+}
+
+SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
+                           spyi_text *why) {
+    const spyi_node *network = NULL, *rows = NULL;
+    spyi_mlp m;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (spyi_read_mlp(b->nodes[i].type, &m)) network = &b->nodes[i];
+        else rows = &b->nodes[i];
+    }
+    if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
+    const spyi_leaf *x = &b->leaves[rows->leaf];
+    bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
+    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, batch, why)) return false;
+    batch->network = (uint32_t)spyi_weights_of(b, network);
+    batch->inputs = (uint32_t)rows->leaf;
+    batch->outputs = (uint32_t)b->nodes[2].leaf;
+    return true;
+}
+
+// Returns whether the leaf is one array of floats for each element, in memory as floats or, with `halves`, as halves.
+static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
+    const spyi_leaf *l = leaf >= 0 ? &b->leaves[leaf] : NULL;
+    if (!l || !spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1)
+        return false;
+    const spyi_type *scalar = l->type->element;
+    if (!scalar || scalar->kind != SPYI_TYPE_SCALAR || scalar->scalar != SPY_DTYPE_FLOAT32) return false;
+    if (l->consumed == 0) return l->element == l->type; // a result that the call makes
+    return l->element && l->element->kind == SPYI_TYPE_SCALAR &&
+           (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
+}
+
+// Returns whether the call is nothing but a network of one dimension of rows.
+static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
+    spyi_mlp m;
+    int which = -1;
+    if (b->mode || b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
+        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
+    int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
+    if (weights < 0 || b->leaves[weights].batch_rank) return false;
+    return spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) &&
+           spyi_is_batch_row(b, b->nodes[2].leaf, false) &&
+           spyi_unit_is_network(function->module->unit, function->name);
+}
+
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    b->whole_warps = false;
+    spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
+    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_batch_of(b, limits, &batch, &why);
+    b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
+    spyi_text_free(&why);
+}
+
+typedef struct spyi_network_text {
+    const spyi_limits *limits;
+    bool batch;  // the call runs the batch engine
+    bool single; // the call has one element, and one thread
+    spyi_text *out;
+} spyi_network_text;
+
+static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, const spyi_mlp *m,
+                                 void *context) {
+    const spyi_network_text *to = (const spyi_network_text *)context;
+    spyi_text why = { NULL, 0, 0 }, *out = to->out;
+    spyi_text_add(out, "  network %s: ", node->name);
+    if (to->batch) {
+        spyi_batch batch;
+        spyi_batch_of(b, to->limits, &batch, &why);
+        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
+                      batch.wgmma ? "wgmma" : "mma.sync");
+    } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
+        spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
+    } else if (to->single) {
+        spyi_text_add(out, "plain loops: the call has one element");
+    } else if (b->mode == SPY_CALL_MODE_FORWARD_DIFF) {
+        spyi_text_add(out, "plain loops: forward mode has no other");
+    } else if (b->mode && b->options.deterministic) {
+        spyi_text_add(out, "plain loops: the call is deterministic");
+    } else {
+        spyi_text_add(out, "matrix units (mma.sync), products of halves, sums in float");
+        if (m->inputs % 16) spyi_text_add(out, "; inputs padded to %ld", (m->inputs + 15) / 16 * 16);
+        if (m->outputs % 8) spyi_text_add(out, "; outputs padded to %ld", (m->outputs + 7) / 8 * 8);
+        if (!b->whole_warps)
+            spyi_text_add(out, "; plain loops in a warp of fewer than 32 elements, since the function "
+                               "may change more than its outputs");
+    }
+    spyi_text_add(out, "\n");
+    spyi_text_free(&why);
+}
+
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+                                spyi_text *out) {
+    spyi_network_text context;
+    context.limits = limits;
+    context.batch = batch;
+    context.single = single;
+    context.out = out;
+    spyi_each_network(b, 0, b->param_count, spyi_explain_network, &context);
+}
+
 // >>bind/gradient.c -----------------------------------------------------------------------------------------
 
 // Binds the gradients of a call's values. Each gradient becomes a leaf of its own, so that the kernel loads
@@ -47775,6 +48931,7 @@ typedef struct spyi_variant_key {
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
+    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
 } spyi_variant_key;
@@ -47827,7 +48984,8 @@ typedef struct spyi_emitted {
     uint32_t holder_count;
     uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> parameter
     uint32_t group_size;
-    bool prints; // the block has the address of the device's print buffer
+    uint32_t shared_bytes; // dynamic shared memory of a group, beside that of the call's options
+    bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
@@ -47940,7 +49098,8 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_rules *rules; // the rules of the profile's target
+    const spyi_limits *limits; // of the function's device
+    const spyi_rules *rules;   // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -47976,6 +49135,9 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
 // its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
+// Returns whether threads behind the last element compute that once more: spyi_bound.whole_warps. Their spy_inside is
+// false.
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's stride along the collapsed dimension is a field of the block.
 SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim);
@@ -48088,6 +49250,9 @@ SPYI_FN const spyi_wrapper *spyi_forward(void);
 // Writes one element's call. Prologues use it: it tells the module the element's number, then calls the
 // wrapper's call().
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
+// Writes what stands before an element's stores: nothing, or "if (spy_inside) {". Returns the stores' indent; if it is not
+// `indent` itself, a "}" follows the stores.
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent);
 
 // >>gradient.c
 SPYI_FN const spyi_wrapper *spyi_derivative(void);
@@ -48109,6 +49274,10 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
 // Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
+
+// >>batch.c
+SPYI_FN const spyi_prologue *spyi_batch_prologue(void);
+SPYI_FN void spyi_batch_size(spyi_emit_state *s); // sets the group's threads and shared memory
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
@@ -48174,6 +49343,10 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
 
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
     return s->key->crosses ? s->suffix : s->unit;
+}
+
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s) {
+    return s->bound->whole_warps && s->key->rank > 0 && !s->key->team && !s->key->grouped;
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
@@ -48538,6 +49711,24 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, c
 
 // >>loads and stores
 
+// Returns whether the leaf is moved 16 bytes at a time (slang/mlp_matrix.slang): an array for a network. Slang's own
+// copies move one scalar at a time.
+static bool spyi_is_row(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *type = s->bound->leaves[i].type;
+    return spyi_fills_warps(s) && type->kind == SPYI_TYPE_ARRAY && spyi_memory_type(s, i) == type &&
+           spyi_type_device_stride(type) % 16 == 0;
+}
+
+// Returns whether the leaf is an array of floats for a network that lie in memory as halves.
+static bool spyi_is_half_row(const spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_type *type = leaf->type, *element = leaf->element;
+    return spyi_fills_warps(s) && spyi_gathers(s, i) && type->kind == SPYI_TYPE_ARRAY &&
+           leaf->consumed == 1 && type->element->kind == SPYI_TYPE_SCALAR &&
+           type->element->scalar == SPY_DTYPE_FLOAT32 && element->kind == SPYI_TYPE_SCALAR &&
+           element->scalar == SPY_DTYPE_FLOAT16;
+}
+
 // Loads or stores one value of leaf `i` between memory and the variable `value`. Gathered leaves are moved
 // component by component.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
@@ -48548,7 +49739,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     const spyi_type *type = leaf->type;
     spyi_text_add(&part, "%s", value);
     spyi_text_add(&line, "%s", indent);
-    if (spyi_gathers(s, i)) {
+    bool halves = !store && spyi_is_half_row(s, i);
+    if (spyi_gathers(s, i) && !halves) {
         int64_t pieces = 1;
         for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
         for (uint32_t d = 0; d < leaf->consumed; d++) {
@@ -48584,6 +49776,17 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_spell_load(memory, type, spyi_text_str(&value_text), &line);
         }
         spyi_text_free(&value_text);
+    } else if (halves) {
+        spyi_text_add(&line, "%s = spyi_load_halves<%lld>(&%s, int(spyi_block.%s__inner0))",
+                      spyi_text_str(&part), (long long)leaf->consumed_dims[0], spyi_text_str(&place),
+                      s->names[i]);
+    } else if (spyi_is_row(s, i)) {
+        if (store)
+            spyi_text_add(&line, "spyi_store_row(&%s, %s)", spyi_text_str(&place), spyi_text_str(&part));
+        else {
+            if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+            spyi_text_add(&line, "%s = spyi_load_row(&%s)", spyi_text_str(&part), spyi_text_str(&place));
+        }
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
         spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);
@@ -49175,7 +50378,13 @@ static void spyi_emit_index(spyi_emit_state *s) {
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
+    if (spyi_fills_warps(s))
+        spyi_text_add(
+            body, "    // A network multiplies for a whole warp: threads behind the last element compute it "
+                  "once more and store nothing.\n"
+                  "    bool spy_inside = spy_i < spyi_block._count;\n"
+                  "    spy_i = min(spy_i, spyi_block._count - 1);\n");
+    else spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
     if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
@@ -49709,6 +50918,12 @@ static void spyi_forward_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
 }
 
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent) {
+    if (!spyi_fills_warps(s)) return indent;
+    spyi_text_add(&s->body, "%sif (spy_inside)\n%s{\n", indent, indent);
+    return "        "; // such a kernel has one element a thread, whose statements are indented by four spaces
+}
+
 static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     const spyi_leaf *returned = spyi_returned_leaf(b);
@@ -49722,8 +50937,10 @@ static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const c
     if (returned)
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(returned->type), s->lvalues[returned - b->leaves]);
     spyi_text_add(&s->body, "spyi_element(%s);\n", arguments);
+    const char *inner = spyi_open_stores(s, indent);
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, inner);
+    if (inner != indent) spyi_text_add(&s->body, "%s}\n", indent);
 }
 
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent) {
@@ -49920,6 +51137,13 @@ static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *
     const spyi_type *wanted = s->bound->leaves[leaf->value_leaf].differential;
     spyi_text value = { NULL, 0, 0 };
     spyi_value_expression(s, i, &value);
+    if (s->bound->mode == SPY_CALL_MODE_BACKWARD &&
+        spyi_fills_warps(s)) { // an element's second computation adds nothing
+        spyi_text_add(&s->body, "    %s d_%s = {};\n    if (spy_inside) d_%s = %s;\n", spyi_spell(leaf->type),
+                      s->names[i], s->names[i], spyi_text_str(&value));
+        spyi_text_clear(&value);
+        spyi_text_add(&value, "d_%s", s->names[i]);
+    }
     if (leaf->type == wanted) {
         spyi_text_add(out, "%s", spyi_text_str(&value));
     } else if (wanted->kind != SPYI_TYPE_ARRAY) {
@@ -50040,10 +51264,15 @@ static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const 
     else
         spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                       arguments);
+    bool stores = !backward;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        stores = stores || (b->leaves[i].role == SPYI_ROLE_ADDED && !spyi_is_skipped(s, i));
+    const char *inner = stores ? spyi_open_stores(s, indent) : indent;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
-        if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
+        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, inner);
+        if (!backward && b->leaves[i].out) spyi_store_output(s, i, inner);
     }
+    if (inner != indent) spyi_text_add(&s->body, "%s}\n", indent);
 }
 
 SPYI_FN const spyi_wrapper *spyi_derivative(void) {
@@ -50704,6 +51933,49 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
     return &prologue;
 }
 
+// >>emit/batch.c --------------------------------------------------------------------------------------------
+
+// The prologue of calls that are nothing but a network: the whole kernel is one call of the batch engine
+// (slang/mlp_batch_engine.slang), whose groups take all tiles of rows in turn. There is no element function.
+
+SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    if (spyi_batch_of(s->bound, s->limits, &batch, &why)) {
+        s->out->group_size = batch.threads;
+        s->out->shared_bytes = batch.shared_bytes;
+    }
+    spyi_text_free(&why);
+}
+
+static const char *spyi_batch_name(const spyi_emit_state *s) {
+    (void)s;
+    return "a network";
+}
+
+static void spyi_batch_fields(spyi_emit_state *s) {
+    spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+}
+
+static void spyi_batch_body(spyi_emit_state *s) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    if (spyi_batch_of(s->bound, s->limits, &batch, &why))
+        spyi_text_add(&s->body,
+                      "    // The groups of the batch engine take all tiles of rows in turn.\n"
+                      "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
+                      "spyi_block._count);\n",
+                      batch.shape, batch.options, s->names[batch.network], s->names[batch.inputs],
+                      s->names[batch.outputs]);
+    spyi_text_free(&why);
+}
+
+SPYI_FN const spyi_prologue *spyi_batch_prologue(void) {
+    static const spyi_prologue prologue = { spyi_batch_name, spyi_compute_head,   spyi_batch_fields,
+                                            spyi_batch_body, spyi_compute_number, spyi_compute_index };
+    return &prologue;
+}
+
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
 // Puts a kernel's text together from the parts that the other files of src/emit write: imports, parameter
@@ -50804,9 +52076,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_group_shape(s, &out->text);
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
+    if (key->batch) spyi_text_add(&out->text, "import mlp_batch_engine;\n\n");
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (key->team && spyi_combine_name(s->bound)) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
-    if (!key->finishes) spyi_emit_element(s, graph, &out->text);
+    if (!key->finishes && !key->batch) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -50830,9 +52103,11 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.key = key;
     s.types = device->types;
     s.profile = profile;
+    s.limits = &device->base->limits;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.prologue = key->team   ? spyi_sums_prologue()
+    s.prologue = key->batch  ? spyi_batch_prologue()
+                 : key->team ? spyi_sums_prologue()
                  : key->tile ? spyi_tiles_prologue()
                              : spyi_compute_prologue();
     s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
@@ -50842,6 +52117,7 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
+    if (key->batch) spyi_batch_size(&s);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function, graph);
@@ -52467,6 +53743,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) spyi_find_networks(function, &plan->bound);
     // A [CudaKernel] finds its element by its thread's number, so each element needs its own thread.
     uint32_t *group = plan->bound.options.threads;
     if (cuda_kernel && status == SPY_OK && !group[0])
@@ -52682,7 +53959,7 @@ static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry
     for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     out->block_size = e->block_size;
     out->block_by_address = e->block_by_address;
-    out->shared_bytes = plan->bound.options.shared_bytes;
+    out->shared_bytes = plan->bound.options.shared_bytes + e->shared_bytes;
 }
 
 // Makes a variant without a kernel: its text, and its pack program unless it is a shader.
@@ -53350,6 +54627,8 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_options(r, &b->options);
     spyi_stream_bool(r, &b->uses_library);
     spyi_stream_bool(r, &b->names_library);
+    spyi_stream_bool(r, &b->whole_warps);
+    spyi_stream_bool(r, &b->is_batch);
     spyi_stream_bool(r, &b->dispatch);
     spyi_stream_bool(r, &b->guarded);
     spyi_stream_bool(r, &b->shader);
@@ -55031,7 +56310,8 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     best_taken.width = best_taken.unroll = 1;
     best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
-        if (way->cost >= best->cost) continue;
+        if (way->cost >= best->cost || b->whole_warps)
+            continue; // a network works on an element of each thread
         taken.width = taken.unroll = 1;
         taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
@@ -55283,6 +56563,18 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
+    if (launch->key.batch) {
+        spyi_text why = { NULL, 0, 0 };
+        spyi_batch batch;
+        spyi_batch_of(b, limits, &batch, &why);
+        spyi_text_free(&why);
+        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
+                tiles = (launch->count + batch.rows - 1) / batch.rows;
+        launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
+        launch->groups[1] = launch->groups[2] = 1;
+        launch->key.folded = 0;
+        return SPY_OK;
+    }
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
@@ -55416,6 +56708,33 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
 }
 
 // Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
+// Returns whether the tensor has rows without gaps from a multiple of 16 bytes on, as the batch engine moves them. A NULL tensor
+// is made by the call, and so is a good one.
+static bool spyi_is_dense(const spy_tensor *t) {
+    int64_t stride = 1;
+    if (!t) return true;
+    for (uint32_t d = t->shape.rank; d-- > 0;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != stride) return false;
+        stride *= t->shape.dims[d];
+    }
+    return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
+}
+
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    bool allows = spyi_batch_of(b, limits, &batch, &why);
+    uint32_t leaves[2] = { batch.inputs, batch.outputs };
+    for (int i = 0; i < 2 && allows; i++) {
+        const spyi_leaf *leaf = &b->leaves[leaves[i]];
+        const spyi_value *v = &values->items[leaf->value];
+        allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
+                                                  : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
+    }
+    spyi_text_free(&why);
+    return allows;
+}
+
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
                                        spyi_text *error) {
     const spyi_bound *b = &plan->bound;
@@ -55499,6 +56818,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
     if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
+    launch->key.batch =
+        b->is_batch && !plain && limits->info.multiprocessor_count && spyi_allows_batch(b, values, limits);
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
@@ -57989,6 +59310,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
     spyi_globals_text(plan->function, values, out);
+    spyi_networks_text(&plan->bound, &device->base->limits, launch->key.batch, launch->key.rank == 0, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);

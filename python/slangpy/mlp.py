@@ -40,6 +40,7 @@ class Network:
     """The parameters of an MLP<inputs, outputs, width, depth, activation, output_activation, bias, dtype> in one tensor with gradients,
     which functions take as this object or as its `parameters`. Weights are drawn by He's rule, or by Xavier's where the activation is
     Sigmoid or Tanh; init="he" or "xavier" says which, init=None leaves zeros. The same seed gives the same numbers on every device.
+    dtype: "float"; "half"; or "mixed", float parameters for a network that may round to half, so that the matrix units run it.
     """
 
     def __init__(
@@ -49,8 +50,8 @@ class Network:
         for name, value, least in (("inputs", inputs, 1), ("outputs", outputs, 1), ("depth", depth, 0), ("width", width, 1 if depth else 0)):
             if not isinstance(value, int) or value < least:
                 raise ValueError(f"Network: '{name}': expected an int of at least {least}, got {value!r}")
-        if dtype not in ("float", "half"):
-            raise ValueError(f"Network: 'dtype': expected 'float' or 'half', got {dtype!r}")
+        if dtype not in ("float", "half", "mixed"):
+            raise ValueError(f"Network: 'dtype': expected 'float', 'half' or 'mixed', got {dtype!r}")
         if init not in ("", None, "he", "xavier"):
             raise ValueError(f"Network: 'init': expected 'he', 'xavier' or None, got {init!r}")
         self.device = device
@@ -70,7 +71,7 @@ class Network:
     def slang_type(self) -> str:
         """The Slang type that takes the parameters: 'MLP<32, 8, 64, 2, ReLU, NoActivation, 0, float>'."""
         return (f"MLP<{self.inputs}, {self.outputs}, {self.width}, {self.depth}, {self.activation}, {self.output_activation}, "
-                f"{int(self.bias)}, {self.dtype}>")
+                f"{int(self.bias)}, {'Mixed' if self.dtype == 'mixed' else self.dtype}>")
 
     def get_this(self) -> Tensor:
         """What a call passes for this object."""

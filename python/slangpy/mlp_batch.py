@@ -104,8 +104,8 @@ class BatchNetwork:
             raise ValueError("BatchNetwork.of: expected an activation of %s, got %r" % (", ".join(_SLANG_ACTIVATIONS), network.activation))
         if network.output_activation != "NoActivation":
             raise ValueError("BatchNetwork.of: expected the output activation 'NoActivation', got %r" % (network.output_activation,))
-        if network.dtype != "float":
-            raise ValueError("BatchNetwork.of: expected parameters of 'float', got %r" % (network.dtype,))
+        if network.dtype == "half":
+            raise ValueError("BatchNetwork.of: expected parameters of 'float' or 'mixed', got %r" % (network.dtype,))
         made = cls(network.device, network.inputs, network.outputs, network.width, network.depth, bias=network.bias,
                    activation=_SLANG_ACTIVATIONS[network.activation], parameters=network.parameters, **options)
         made.pack()
@@ -194,6 +194,19 @@ class BatchNetwork:
     def steps(self) -> int:
         """How many steps have moved the parameters. Waits for them."""
         return 0 if self._part is None else int(self._part.to_numpy()[1])
+
+    def check(self) -> None:
+        """Raise slangpy.Error if a step had a loss or a gradient that is infinite or no number; it names the first such step. A loss that is
+        not finite changes no parameter, a gradient that is not leaves its own parameter as it is. Waits for the device."""
+        if self._part is None:
+            return
+        counts = self._part[0:4].to_numpy()
+        if counts[2]:
+            failed = int(counts[2])
+            counts[2] = 0
+            self._part[0:4].copy_from_numpy(counts)
+            raise _slangpy.Error("BatchNetwork.check: step %d had a loss or gradients that are not finite; %d steps have moved the parameters"
+                                 % (failed, int(counts[1])))
 
     def pack(self) -> None:
         """Makes the kernels' weights of `parameters`, after these were written."""

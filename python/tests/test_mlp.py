@@ -552,7 +552,7 @@ def test_bad_input(device, small):
     for args in ((0, 2), (3, 0), (3, 2, 0, 1), (3, 2, 4, -1), (3, 2.5)):
         with pytest.raises(ValueError, match="Network: '"):
             mlp.Network(device, *args)
-    with pytest.raises(ValueError, match="'dtype': expected 'float' or 'half', got 'double'"):
+    with pytest.raises(ValueError, match="'dtype': expected 'float', 'half' or 'mixed', got 'double'"):
         mlp.Network(device, 3, 2, dtype="double")
     with pytest.raises(ValueError, match="Adam: 'parameters': expected a Network or tensors with gradients, got one without"):
         mlp.Adam(w)

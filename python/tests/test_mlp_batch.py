@@ -120,7 +120,7 @@ given = dict(device=d, inputs=32, outputs=3, width=64, depth=1, bias=True, activ
 made = BatchNetwork.of(types.SimpleNamespace(**given), dtype="float")  # what a Network of slangpy.mlp has
 assert made.parameters is shared and made.activation == "sigmoid" and made.forward(x).shape == (10, 3)
 for words, more in (("expected an activation of NoActivation, ReLU, LeakyReLU, Sigmoid, Tanh, got 'Sine'", dict(activation="Sine")),
-                    ("expected the output activation 'NoActivation', got 'Tanh'", dict(output_activation="Tanh")), ("expected parameters of 'float', got 'half'", dict(dtype="half")),
+                    ("expected the output activation 'NoActivation', got 'Tanh'", dict(output_activation="Tanh")), ("expected parameters of 'float' or 'mixed', got 'half'", dict(dtype="half")),
                     ("argument 'parameters': expected shape (2240,), got (2307,)", dict(bias=False)), ("its depth is 0", dict(width=64, depth=0))):
     raises(ValueError, words, BatchNetwork.of, types.SimpleNamespace(**dict(given, **more)))
 deep = BatchNetwork(d, 32, 3, 128, 4)
@@ -164,7 +164,7 @@ def test_wgmma_is_not_serialised(network):
     if not os.path.exists(path):
         pytest.skip("no NVRTC")
     nvrtc = ctypes.CDLL(path)
-    with open(os.path.join(TOP, "src/slang/mlp_batch.slang")) as file:
+    with open(os.path.join(TOP, "src/slang/mlp_batch_engine.slang")) as file:
         text = file.read()
     start = text.index('R"(') + 3
     text = text[start:text.index(')");', start)]
@@ -177,7 +177,8 @@ def test_wgmma_is_not_serialised(network):
     forward = mlp_batch._forward_warps("wgmma", width, inputs, "float" if flags & 4 else "half")
     text += """
 extern "C" __global__ void __launch_bounds__(%d) f(const void *i, const void *x, void *y, int rows) { spy_mlp::forward<%d, %d>(i, x, y, rows); }
-""" % (forward * 32, shape, options(forward, 0))
+extern "C" __global__ void __launch_bounds__(%d) h(const float *p, const void *x, void *y, int rows) { spy_mlp::forward_from<%d, %d>(p, x, y, rows); }
+""" % (forward * 32, shape, options(forward, 0), forward * 32, shape, options(forward, 0))
     if training:
         text += """
 extern "C" __global__ void __launch_bounds__(%d) g(const void *i, const void *x, const void *t, float *part, float *dx, int rows, float up, float s) {

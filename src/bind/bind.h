@@ -45,8 +45,11 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
-    bool names_diff;     // the kernel needs `import slangpy_diff`
+    uint8_t combine; // spyi_combine: how elements that share a gradient are put together
+    bool names_diff; // the kernel needs `import slangpy_diff`
+    // Threads behind the last element compute that once more and store nothing, so that networks find whole warps.
+    bool whole_warps;
+    bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
     uint32_t plain_gradient;
@@ -61,6 +64,25 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
+// How the batch engine (slang/mlp_batch_engine.slang) runs a call that is nothing but a network.
+typedef struct spyi_batch {
+    uint32_t network, inputs, outputs; // leaves: its parameters, rows of inputs, rows of outputs
+    bool wgmma;                        // by wgmma; otherwise by mma.sync
+    uint32_t threads, shared_bytes;    // of a group
+    uint32_t rows;                     // that a group takes at a time
+    uint32_t resident;                 // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;           // arguments of spyi_mlp_forward()
+} spyi_batch;
+
+// Sets bound->whole_warps and bound->is_batch.
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
+// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
+SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
+                           spyi_text *why);
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
+// single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
+                                spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 

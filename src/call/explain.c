@@ -60,6 +60,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
     spyi_globals_text(plan->function, values, out);
+    spyi_networks_text(&plan->bound, &device->base->limits, launch->key.batch, launch->key.rank == 0, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);

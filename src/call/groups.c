@@ -75,6 +75,18 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
+    if (launch->key.batch) {
+        spyi_text why = { NULL, 0, 0 };
+        spyi_batch batch;
+        spyi_batch_of(b, limits, &batch, &why);
+        spyi_text_free(&why);
+        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
+                tiles = (launch->count + batch.rows - 1) / batch.rows;
+        launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
+        launch->groups[1] = launch->groups[2] = 1;
+        launch->key.folded = 0;
+        return SPY_OK;
+    }
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;

@@ -104,6 +104,33 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
 }
 
 // Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
+// Returns whether the tensor has rows without gaps from a multiple of 16 bytes on, as the batch engine moves them. A NULL tensor
+// is made by the call, and so is a good one.
+static bool spyi_is_dense(const spy_tensor *t) {
+    int64_t stride = 1;
+    if (!t) return true;
+    for (uint32_t d = t->shape.rank; d-- > 0;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != stride) return false;
+        stride *= t->shape.dims[d];
+    }
+    return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
+}
+
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    bool allows = spyi_batch_of(b, limits, &batch, &why);
+    uint32_t leaves[2] = { batch.inputs, batch.outputs };
+    for (int i = 0; i < 2 && allows; i++) {
+        const spyi_leaf *leaf = &b->leaves[leaves[i]];
+        const spyi_value *v = &values->items[leaf->value];
+        allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
+                                                  : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
+    }
+    spyi_text_free(&why);
+    return allows;
+}
+
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
                                        spyi_text *error) {
     const spyi_bound *b = &plan->bound;
@@ -187,6 +214,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
     if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
+    launch->key.batch =
+        b->is_batch && !plain && limits->info.multiprocessor_count && spyi_allows_batch(b, values, limits);
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

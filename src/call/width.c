@@ -285,7 +285,8 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     best_taken.width = best_taken.unroll = 1;
     best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
-        if (way->cost >= best->cost) continue;
+        if (way->cost >= best->cost || b->whole_warps)
+            continue; // a network works on an element of each thread
         taken.width = taken.unroll = 1;
         taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);

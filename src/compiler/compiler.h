@@ -221,6 +221,8 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // Returns whether the module declares the function as a [CudaKernel]. Cost: about 1 ms once a unit, for the
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
+// Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). False for overloaded ones.
+SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 

@@ -110,16 +110,22 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
     }
 }
 
-bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+// Reads the module's IR once.
+static void spyi_sl_read_functions(spyi_unit *unit, spyi_sl_live *live) {
     spyi_sl_blob *blob = NULL;
     if (!unit->cuda_kernels_asked && live->module->v->disassemble(live->module, &blob) >= 0 && blob) {
         spyi_text text = { NULL, 0, 0 }; // the blob may lack a final NUL
         spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
         spyi_sl_read_ir(spyi_text_str(&text), &unit->cuda_kernels);
+        spyi_ir_networks(spyi_text_str(&text), &unit->networks);
         spyi_text_free(&text);
     }
     spyi_sl_blob_free(&blob);
     unit->cuda_kernels_asked = true;
+}
+
+bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
         // The IR's "ns.f" is "ns::f" in `name`.
@@ -131,6 +137,26 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
         line += strcspn(line, "\n") + 1;
     }
     return false;
+}
+
+// >>networks
+
+static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+    uint32_t networks = 0, others = 0;
+    size_t length = strlen(q->name);
+    spyi_sl_read_functions(unit, live);
+    for (const char *line = spyi_text_str(&unit->networks); *line; line += strcspn(line, "\n") + 1) {
+        bool other = *line == '!';
+        if (strncmp(line + other, q->name, length) != 0 || line[other + length] != '\n') continue;
+        if (other) others++;
+        else networks++;
+    }
+    q->yes = networks == 1 && others == 0;
+}
+
+bool spyi_unit_is_network(spyi_unit *unit, const char *name) {
+    return spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {

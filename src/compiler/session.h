@@ -121,7 +121,9 @@ struct spyi_unit {
     spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
     spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
-    bool cuda_kernels_asked;
+    // Of its functions, a line each: the name of one that is nothing but a network, "!" and the name of another.
+    spyi_text networks;
+    bool cuda_kernels_asked; // cuda_kernels and networks are filled
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
     struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL means that nothing has

@@ -51,6 +51,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     free(unit->defines);
     spyi_inputs_free(&unit->inputs);
     spyi_text_free(&unit->cuda_kernels);
+    spyi_text_free(&unit->networks);
     free(unit->derivatives);
     spyi_sl_nested_free(unit->nested);
     spyi_sl_free_strings(unit->imports, unit->module_count);

@@ -273,7 +273,13 @@ static void spyi_emit_index(spyi_emit_state *s) {
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
+    if (spyi_fills_warps(s))
+        spyi_text_add(
+            body, "    // A network multiplies for a whole warp: threads behind the last element compute it "
+                  "once more and store nothing.\n"
+                  "    bool spy_inside = spy_i < spyi_block._count;\n"
+                  "    spy_i = min(spy_i, spyi_block._count - 1);\n");
+    else spyi_text_add(body, "    if (spy_i >= spyi_block._count) return;\n");
     if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);

@@ -54,6 +54,7 @@ typedef struct spyi_variant_key {
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
+    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
 } spyi_variant_key;
@@ -106,7 +107,8 @@ typedef struct spyi_emitted {
     uint32_t holder_count;
     uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> parameter
     uint32_t group_size;
-    bool prints; // the block has the address of the device's print buffer
+    uint32_t shared_bytes; // dynamic shared memory of a group, beside that of the call's options
+    bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"

@@ -23,6 +23,12 @@ static void spyi_forward_arguments(spyi_emit_state *s, spyi_text *arguments) {
     }
 }
 
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent) {
+    if (!spyi_fills_warps(s)) return indent;
+    spyi_text_add(&s->body, "%sif (spy_inside)\n%s{\n", indent, indent);
+    return "        "; // such a kernel has one element a thread, whose statements are indented by four spaces
+}
+
 static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
     const spyi_leaf *returned = spyi_returned_leaf(b);
@@ -36,8 +42,10 @@ static void spyi_forward_call(spyi_emit_state *s, const char *arguments, const c
     if (returned)
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(returned->type), s->lvalues[returned - b->leaves]);
     spyi_text_add(&s->body, "spyi_element(%s);\n", arguments);
+    const char *inner = spyi_open_stores(s, indent);
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
+        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, inner);
+    if (inner != indent) spyi_text_add(&s->body, "%s}\n", indent);
 }
 
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent) {

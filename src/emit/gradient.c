@@ -9,6 +9,13 @@ static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *
     const spyi_type *wanted = s->bound->leaves[leaf->value_leaf].differential;
     spyi_text value = { NULL, 0, 0 };
     spyi_value_expression(s, i, &value);
+    if (s->bound->mode == SPY_CALL_MODE_BACKWARD &&
+        spyi_fills_warps(s)) { // an element's second computation adds nothing
+        spyi_text_add(&s->body, "    %s d_%s = {};\n    if (spy_inside) d_%s = %s;\n", spyi_spell(leaf->type),
+                      s->names[i], s->names[i], spyi_text_str(&value));
+        spyi_text_clear(&value);
+        spyi_text_add(&value, "d_%s", s->names[i]);
+    }
     if (leaf->type == wanted) {
         spyi_text_add(out, "%s", spyi_text_str(&value));
     } else if (wanted->kind != SPYI_TYPE_ARRAY) {
@@ -129,10 +136,15 @@ static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const 
     else
         spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                       arguments);
+    bool stores = !backward;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        stores = stores || (b->leaves[i].role == SPYI_ROLE_ADDED && !spyi_is_skipped(s, i));
+    const char *inner = stores ? spyi_open_stores(s, indent) : indent;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
-        if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
+        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, inner);
+        if (!backward && b->leaves[i].out) spyi_store_output(s, i, inner);
     }
+    if (inner != indent) spyi_text_add(&s->body, "%s}\n", indent);
 }
 
 SPYI_FN const spyi_wrapper *spyi_derivative(void) {

@@ -70,7 +70,8 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_rules *rules; // the rules of the profile's target
+    const spyi_limits *limits; // of the function's device
+    const spyi_rules *rules;   // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -106,6 +107,9 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
 // its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
+// Returns whether threads behind the last element compute that once more: spyi_bound.whole_warps. Their spy_inside is
+// false.
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's stride along the collapsed dimension is a field of the block.
 SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim);
@@ -218,6 +222,9 @@ SPYI_FN const spyi_wrapper *spyi_forward(void);
 // Writes one element's call. Prologues use it: it tells the module the element's number, then calls the
 // wrapper's call().
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
+// Writes what stands before an element's stores: nothing, or "if (spy_inside) {". Returns the stores' indent; if it is not
+// `indent` itself, a "}" follows the stores.
+SPYI_FN const char *spyi_open_stores(spyi_emit_state *s, const char *indent);
 
 // >>gradient.c
 SPYI_FN const spyi_wrapper *spyi_derivative(void);
@@ -239,6 +246,10 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
 // Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
+
+// >>batch.c
+SPYI_FN const spyi_prologue *spyi_batch_prologue(void);
+SPYI_FN void spyi_batch_size(spyi_emit_state *s); // sets the group's threads and shared memory
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);

@@ -111,6 +111,24 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, c
 
 // >>loads and stores
 
+// Returns whether the leaf is moved 16 bytes at a time (slang/mlp_matrix.slang): an array for a network. Slang's own
+// copies move one scalar at a time.
+static bool spyi_is_row(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *type = s->bound->leaves[i].type;
+    return spyi_fills_warps(s) && type->kind == SPYI_TYPE_ARRAY && spyi_memory_type(s, i) == type &&
+           spyi_type_device_stride(type) % 16 == 0;
+}
+
+// Returns whether the leaf is an array of floats for a network that lie in memory as halves.
+static bool spyi_is_half_row(const spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_type *type = leaf->type, *element = leaf->element;
+    return spyi_fills_warps(s) && spyi_gathers(s, i) && type->kind == SPYI_TYPE_ARRAY &&
+           leaf->consumed == 1 && type->element->kind == SPYI_TYPE_SCALAR &&
+           type->element->scalar == SPY_DTYPE_FLOAT32 && element->kind == SPYI_TYPE_SCALAR &&
+           element->scalar == SPY_DTYPE_FLOAT16;
+}
+
 // Loads or stores one value of leaf `i` between memory and the variable `value`. Gathered leaves are moved
 // component by component.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
@@ -121,7 +139,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     const spyi_type *type = leaf->type;
     spyi_text_add(&part, "%s", value);
     spyi_text_add(&line, "%s", indent);
-    if (spyi_gathers(s, i)) {
+    bool halves = !store && spyi_is_half_row(s, i);
+    if (spyi_gathers(s, i) && !halves) {
         int64_t pieces = 1;
         for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
         for (uint32_t d = 0; d < leaf->consumed; d++) {
@@ -157,6 +176,17 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_spell_load(memory, type, spyi_text_str(&value_text), &line);
         }
         spyi_text_free(&value_text);
+    } else if (halves) {
+        spyi_text_add(&line, "%s = spyi_load_halves<%lld>(&%s, int(spyi_block.%s__inner0))",
+                      spyi_text_str(&part), (long long)leaf->consumed_dims[0], spyi_text_str(&place),
+                      s->names[i]);
+    } else if (spyi_is_row(s, i)) {
+        if (store)
+            spyi_text_add(&line, "spyi_store_row(&%s, %s)", spyi_text_str(&place), spyi_text_str(&part));
+        else {
+            if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+            spyi_text_add(&line, "%s = spyi_load_row(&%s)", spyi_text_str(&part), spyi_text_str(&place));
+        }
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
         spyi_spell_store(s, spyi_leaf_dtype(leaf), memory, spyi_text_str(&part), &line);

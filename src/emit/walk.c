@@ -51,6 +51,10 @@ SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
     return s->key->crosses ? s->suffix : s->unit;
 }
 
+SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s) {
+    return s->bound->whole_warps && s->key->rank > 0 && !s->key->team && !s->key->grouped;
+}
+
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     if (s->key->reordered) return true;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)

@@ -11,7 +11,9 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
     long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
     long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
-    leaf->element = named ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
+    // Mixed is a struct of one float (slang/mlp.slang): its tensor is one of floats.
+    const char *element = named && strcmp(parts.arguments[0], "Mixed") == 0 ? "float" : parts.arguments[0];
+    leaf->element = named ? spyi_named_type(fitting->types, value->type, element) : NULL;
     spyi_free_parts(&parts);
     if (!leaf->element || columns < 1 || value->type != leaf->element) return false;
     leaf->kind_type = leaf->type->name;

@@ -168,6 +168,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) spyi_find_networks(function, &plan->bound);
     // A [CudaKernel] finds its element by its thread's number, so each element needs its own thread.
     uint32_t *group = plan->bound.options.threads;
     if (cuda_kernel && status == SPY_OK && !group[0])

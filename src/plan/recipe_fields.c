@@ -177,6 +177,8 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_options(r, &b->options);
     spyi_stream_bool(r, &b->uses_library);
     spyi_stream_bool(r, &b->names_library);
+    spyi_stream_bool(r, &b->whole_warps);
+    spyi_stream_bool(r, &b->is_batch);
     spyi_stream_bool(r, &b->dispatch);
     spyi_stream_bool(r, &b->guarded);
     spyi_stream_bool(r, &b->shader);

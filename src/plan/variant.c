@@ -99,7 +99,7 @@ static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry
     for (int i = 0; i < 3; i++) out->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     out->block_size = e->block_size;
     out->block_by_address = e->block_by_address;
-    out->shared_bytes = plan->bound.options.shared_bytes;
+    out->shared_bytes = plan->bound.options.shared_bytes + e->shared_bytes;
 }
 
 // Makes a variant without a kernel: its text, and its pack program unless it is a shader.

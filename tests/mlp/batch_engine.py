@@ -232,7 +232,14 @@ def check_training(device, engine, width, rows=5000, more=200):
     t[7, 1] = np.nan
     net.step(gx, tensor(device, t), 1e-2)
     after, loss = net.parameters.to_numpy(), net.gradients.to_numpy()[-1]
-    say(np.isnan(loss) and before.tobytes() == after.tobytes(), "%s W %d: a loss that is not finite changes no parameter" % (engine, width))
+    try:
+        net.check()
+        named = "nothing"
+    except spy.Error as problem:
+        named = str(problem)
+    net.check()  # says it once
+    say(np.isnan(loss) and before.tobytes() == after.tobytes() and "step %d had a loss" % (net.steps + 1) in named,
+        "%s W %d: a loss that is not finite changes no parameter: %s" % (engine, width, named))
 
 
 def check_shared(device):

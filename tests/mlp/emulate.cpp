@@ -1,4 +1,4 @@
-// Runs the batch engine's CUDA text (src/slang/mlp_batch.slang) on a CPU: each thread of a group is a context of its own, and
+// Runs the batch engine's CUDA text (src/slang/mlp_batch_engine.slang) on a CPU: each thread of a group is a context of its own, and
 // the instructions of warps and warpgroups (ldmatrix, mma.sync, wgmma ...) are written here in C++, after PTX's manual. What a
 // warpgroup's matrix instruction reads it reads when it is issued, so a fence that is missing does not show here.
 //
@@ -275,7 +275,11 @@ static void body() {
     typedef const void *P;
     P *p = arguments;
     auto f = [](P q) { return (float *)(uintptr_t)q; };
+#ifdef FROM // a call that is nothing but a network: from the parameters themselves
+    if constexpr (OPTIONS >> 18 == 0) forward_from<SHAPE, OPTIONS>((const FROM *)p[0], p[1], f(p[2]), integers[0]);
+#else
     if constexpr (OPTIONS >> 18 == 0) forward<SHAPE, OPTIONS>(p[0], p[1], f(p[2]), integers[0]);
+#endif
     if constexpr (OPTIONS >> 18 == 1) gradient<SHAPE, OPTIONS>(p[0], p[1], p[2], f(p[3]), f(p[4]), integers[0], numbers[0], numbers[1]);
     if constexpr (OPTIONS >> 18 == 2)
         update<SHAPE, OPTIONS>(f(p[0]), f(p[1]), f(p[2]), f(p[3]), f(p[4]), float4{numbers[0], numbers[1], numbers[2], numbers[3]},

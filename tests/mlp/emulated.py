@@ -24,7 +24,7 @@ def build(folder, shape, options, *defines):
     """The emulated kernel as a function."""
     key = (shape, options) + defines
     if key not in libraries:
-        with open(os.path.join(TOP, "src/slang/mlp_batch.slang")) as file:
+        with open(os.path.join(TOP, "src/slang/mlp_batch_engine.slang")) as file:
             text = file.read()
         start = text.index('R"(') + 3
         with open(os.path.join(folder, "text.cuh"), "w") as file:

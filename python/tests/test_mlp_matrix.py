@@ -1,0 +1,159 @@
+"""Networks of half and Mixed in ordinary calls on CUDA, without a GPU: on tests/unit/fake_cuda, whose device memory is host memory, the text
+of the kernels runs on the CPU (tests/mlp/warp.cpp, tests/mlp/emulate.cpp), against float64 numpy. On a GPU: tests/mlp/calls.py.
+"""
+import os
+import random
+import shutil
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+from conftest import TOP
+from test_cuda_context import fake  # noqa: F401
+
+EMULATED = """
+import os, re, subprocess, tempfile
+sys.path.insert(0, %r)
+import calls
+folder = tempfile.mkdtemp()
+kernels, ran = {}, []
+
+def build(name):
+    text = open(os.path.join(folder, name + ".cu")).read()
+    engine = re.search(r"forward_from<\\(?int\\((\\d+)\\)\\)?, \\(?int\\((\\d+)\\)\\)?>", text)
+    if engine is None and "spy_mlp_warp::" not in text:
+        return None
+    path = os.path.join(folder, name)
+    if engine:
+        start = text.index("#define MLP_D ")
+        open(path + ".inc", "w").write(text[start:text.index("} // namespace spy_mlp") + 22])
+        words = ["-DSHAPE=" + engine[1], "-DOPTIONS=" + engine[2], "-DFROM=" + ("unsigned short" if "half" in Net else "float"), os.path.join(%r, "emulate.cpp")]
+    else:
+        open(path + ".inc", "w").write(text)
+        words = ["-DSPY_KERNEL=spyi_kernel(*(SpyiBlock_0 *)arguments[0])", os.path.join(%r, "warp.cpp")]
+    subprocess.run(["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", '-DTEXT="%%s.inc"' %% path] + words + ["-o", path + ".so"], check=True)
+    return ctypes.CDLL(path + ".so").emulate, bool(engine)
+
+KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint * 3), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
+def on_kernel(function, grid, params, user):
+    name = function.decode()[4:]
+    if name not in kernels:
+        kernels[name] = build(name)
+    if kernels[name] is None:
+        return
+    run, engine = kernels[name]
+    ran.append("engine" if engine else "units")
+    if engine:  # x, result, count, the parameters
+        words = ctypes.cast(params[0], ctypes.POINTER(ctypes.c_uint64 * 5)).contents
+        run(3, GROUP, ctypes.c_uint32(state.shared), (ctypes.c_void_p * 8)(words[3], words[0], words[1]), (ctypes.c_float * 8)(), (ctypes.c_int * 2)(words[2] & 0xffffffff))
+    else:
+        run(grid.contents[0] * GROUP, (ctypes.c_void_p * 6)(params[0]))
+seen = KERNEL(on_kernel)
+state.on_kernel = ctypes.cast(seen, ctypes.c_void_p)
+
+shape = CASE
+inputs, outputs, width, depth, activation, output_activation, bias, dtype, rows = shape
+d = spy.create_device(spy.DeviceType.cuda)
+d._set_dump_directory(folder)
+from slangpy import mlp
+net = mlp.Network(d, inputs, outputs, width, depth, activation, output_activation, bool(bias), dtype, init=None)
+Net = net.slang_type
+random_numbers = np.random.default_rng(1)
+p = (random_numbers.standard_normal(net.parameters.shape) * (2 / max(width, inputs)) ** 0.5).astype(net.parameters.to_numpy().dtype)
+net.parameters.copy_from_numpy(p)
+calls.mlp.Network.__init__ = lambda self, *a, **k: self.__dict__.update(net.__dict__)
+GROUP = 256
+""" % ((os.path.join(TOP, "tests/mlp"),) * 3)
+
+SHAPES = [  # inputs, outputs, width, depth, activation, output activation, bias, dtype, rows
+    (20, 3, 48, 2, "SiLU", "Sigmoid", 1, "mixed", 70), (3, 11, 32, 1, "Tanh", "NoActivation", 1, "half", 33), (33, 1, 16, 3, "Sine", "NoActivation", 0, "mixed", 2),
+    (40, 20, 0, 0, "ReLU", "NoActivation", 1, "mixed", 64), (16, 8, 80, 2, "LeakyReLU", "NoActivation", 0, "half", 300)]
+if os.environ.get("SPY_TEST_SIZE") != "soak":  # g++ and NVRTC need seconds for each
+    SHAPES = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(SHAPES, 1)
+
+needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+
+
+@needs_compiler
+@pytest.mark.parametrize("shape", SHAPES)
+def test_numbers(fake, shape):  # noqa: F811
+    """A call of a network, the same among other code, and its gradients, by the instructions of whole warps; the last warp is not full. (Feature N2.)"""
+    fake(EMULATED.replace("CASE", repr(shape)) + """
+calls.check(d, shape, 5)
+assert calls.bad == 0 and calls.lines == 3 and ran == ["units"] * 3, (calls.bad, ran)
+""")
+
+
+@needs_compiler
+def test_engine(fake):  # noqa: F811
+    """A call that is nothing but a network runs the batch engine, from float and half parameters and inputs; what it cannot take does not. (Feature N3.)"""
+    shape = random.choice([(40, 8, 64, 2, "ReLU", "NoActivation", 1, "mixed", 150), (17, 3, 32, 3, "Tanh", "NoActivation", 1, "half", 90)])
+    fake(EMULATED.replace("CASE", repr(shape)) + """
+GROUP = 4 * 32
+module = spy.Module.load_from_source(d, "engine", calls.source(net) + '''
+float[%d] turned(float x[%d], Net net) { let y = net.run(x); return y; }
+float[%d] other(Net net, float x[%d]) { x[0] = 1; return net.run(x); }
+float[%d] with_more(Net net, float x[%d], float gain) { return net.run(x); }
+struct Pair { Net a; Net b; }
+float[%d] second(Pair nets, float x[%d]) { return nets.b.run(x); }
+''' % ((outputs, inputs) * 4))
+x = calls.half(random_numbers.standard_normal((rows, inputs))).astype(np.float32)
+y = calls.reference(net, p, x, None, True)[0]
+for tensor in (spy.Tensor.from_numpy(d, x), spy.Tensor.from_numpy(d, x.astype(np.float16))):
+    out = spy.Tensor.from_numpy(d, np.full((rows + 2, outputs), 77, np.float32))
+    module.whole(net, tensor, _result=out[:rows])
+    got = out.to_numpy()
+    assert calls.error(got[:rows], y) < 4e-4 and (got[rows:] == 77).all(), calls.error(got[:rows], y)
+x = spy.Tensor.from_numpy(d, x)
+assert calls.error(module.turned(x, net).to_numpy(), y) < 4e-4
+assert ran == ["engine"] * 3, ran
+for name, args in (("other", (net, x)), ("inside", (net, x, 0.5)), ("with_more", (net, x, 0.5)), ("second", (dict(a=net, b=net), x))):
+    text = getattr(module, name).explain(*args)
+    assert "network " in text and "matrix units (mma.sync)" in text and "batch engine" not in text, text
+gaps = spy.Tensor.zeros(d, (rows, 2 * inputs), "float")
+assert "batch engine" not in module.whole.explain(net, gaps[:, 0:inputs])
+assert "batch engine" not in module.whole.thread_group_size(64).explain(net, x)
+assert module.whole(net, x[0:0]).shape == (0,) and len(ran) == 3
+""")
+
+
+def test_explain(fake, device):  # noqa: F811
+    """explain() says how each network of a call is computed, and why not otherwise. (Feature N2.)"""
+    source = """
+import mlp;
+typealias A = %s;
+[Differentiable] float[3] f(A net, float x[20]) { x[1] = x[0]; return net.run(x); }
+RWStructuredBuffer<float> seen;
+"""
+    def explained(d, net, options=lambda f: f, more=""):
+        m = spy.Module.load_from_source(d, "explained", source.replace("RWStructuredBuffer<float> seen;", more) % net)
+        count = {"MLP<20, 3, 32, 2, ReLU, NoActivation, 0, half>": (20 + 32 + 3) * 32, "MLP<20, 3, 32, 2, ReLU, NoActivation, 0, float>": (20 + 32 + 3) * 32,
+                 "MLP<20, 3, 40, 1, ReLU, NoActivation, 0, Mixed>": 23 * 40}[net]
+        x, p = spy.Tensor.zeros(d, (5, 20), "float"), spy.Tensor.zeros(d, (count,), "half" if "half" in net else "float").with_grads()
+        return next(line for line in options(m.f).explain(p, x).split("\n") if "network net: " in line)
+    text = explained(device, "MLP<20, 3, 32, 2, ReLU, NoActivation, 0, float>")
+    assert text.endswith("plain loops: its parameters are float; with Mixed (float parameters) or half it may round to half")
+    if device.info.type != spy.DeviceType.cuda:
+        assert explained(device, "MLP<20, 3, 32, 2, ReLU, NoActivation, 0, half>").endswith("plain loops: the matrix units are used on CUDA")
+    fake("""
+source = %r
+def explained(net, count, kind="float", backward=False, more=""):
+    m = spy.Module.load_from_source(d, "explained", source.replace("RWStructuredBuffer<float> seen;", more) %% net)
+    x, p = spy.Tensor.zeros(d, (5, 20), "float"), spy.Tensor.zeros(d, (count,), kind).with_grads()
+    text = m.f.deterministic().bwds.explain(p, x, _result=spy.diffPair(d=np.zeros(3, np.float32))) if backward else m.f.explain(p, x)
+    return next(line for line in text.split("\\n") if "network net: " in line)
+state.capability = 90
+d = spy.create_device(spy.DeviceType.cuda)
+units = "  network net: matrix units (mma.sync), products of halves, sums in float; inputs padded to 32; outputs padded to 8"
+assert explained("MLP<20, 3, 32, 2, ReLU, NoActivation, 0, half>", 55 * 32, "half") == units
+assert explained("MLP<20, 3, 32, 2, ReLU, NoActivation, 0, Mixed>", 55 * 32) == units
+assert explained("MLP<20, 3, 32, 2, ReLU, NoActivation, 0, Mixed>", 55 * 32, more="RWStructuredBuffer<float> seen;").endswith(
+    "plain loops in a warp of fewer than 32 elements, since the function may change more than its outputs")
+assert explained("MLP<20, 3, 32, 2, ReLU, NoActivation, 0, float>", 55 * 32).endswith("with Mixed (float parameters) or half it may round to half")
+assert explained("MLP<20, 3, 40, 1, ReLU, NoActivation, 0, Mixed>", 23 * 40).endswith("its width is 40; multiples of 16 up to 128 are possible")
+assert explained("MLP<20, 3, 32, 2, ReLU, NoActivation, 0, Mixed>", 55 * 32, backward=True).endswith("plain loops: the call is deterministic")
+state.capability = 75
+d = spy.create_device(spy.DeviceType.cuda)
+assert explained("MLP<20, 3, 32, 2, ReLU, NoActivation, 0, half>", 55 * 32, "half").endswith("mma.sync needs compute capability 8.0, the device has 7.5")
+""" % source)

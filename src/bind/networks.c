@@ -1,0 +1,254 @@
+// Networks of `import mlp;` in a call: whether they multiply on the matrix units, and what spy_explain_call says of them.
+// slang/mlp.slang decides the same by its constant `units`, and at run time by spy_mlp_warp::ready(); the rules are in docs/mlp.md.
+#include "bind/internal.h"
+#include "data/type_name.h"
+
+enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
+
+// The generic arguments of an MLP.
+typedef struct spyi_mlp {
+    long inputs, outputs, width, depth;
+    int activation; // number of mlp_batch.slang; -1: it has none
+    bool plain_end; // the output activation is NoActivation
+    bool bias;
+    bool rounds, mixed; // T is half or Mixed; T is Mixed
+} spyi_mlp;
+
+// The number of an activation in mlp_batch.slang, or -1.
+static int spyi_activation_number(const char *name) {
+    static const char *const names[] = { "NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh" };
+    size_t length = strcspn(name, ",");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return (int)i;
+    return -1;
+}
+
+// Reads the arguments from a type's name: "MLP<64, 8, 64, 3, ReLU, NoActivation, 0, half>". Returns false for other types.
+static bool spyi_read_mlp(const spyi_type *type, spyi_mlp *mlp) {
+    const char *at = type ? type->name : "", *argument[SPYI_MLP_ARGUMENTS];
+    uint32_t count = 1, depth = 0;
+    if (strncmp(at, "MLP<", 4) != 0) return false;
+    argument[0] = at += 4;
+    for (; *at && (*at != '>' || depth); at++) {
+        if (*at == '<') depth++;
+        if (*at == '>') depth--;
+        if (*at != ',' || depth) continue;
+        if (count == SPYI_MLP_ARGUMENTS) return false;
+        argument[count++] = at + 1 + strspn(at + 1, " ");
+    }
+    if (count != SPYI_MLP_ARGUMENTS) return false;
+    mlp->inputs = strtol(argument[0], NULL, 10);
+    mlp->outputs = strtol(argument[1], NULL, 10);
+    mlp->width = strtol(argument[2], NULL, 10);
+    mlp->depth = strtol(argument[3], NULL, 10);
+    mlp->activation = spyi_activation_number(argument[4]);
+    mlp->plain_end = spyi_activation_number(argument[5]) == 0;
+    mlp->bias = strtol(argument[6], NULL, 10) != 0;
+    mlp->mixed = strncmp(argument[7], "Mixed>", 6) == 0;
+    mlp->rounds = mlp->mixed || strncmp(argument[7], "half>", 5) == 0;
+    return true;
+}
+
+// Writes why the matrix units do not take the network. Returns whether they do.
+static bool spyi_mlp_fits(const spyi_mlp *m, const spyi_profile *profile, spyi_text *why) {
+    if (!m->rounds)
+        spyi_text_add(why,
+                      "its parameters are float; with Mixed (float parameters) or half it may round to half");
+    else if (profile->target != SPYI_TARGET_CUDA) spyi_text_add(why, "the matrix units are used on CUDA");
+    else if (profile->arch < 80)
+        spyi_text_add(why, "mma.sync needs compute capability 8.0, the device has %u.%u", profile->arch / 10,
+                      profile->arch % 10);
+    else if (m->depth && (m->width % 16 || m->width > SPYI_MLP_MOST))
+        spyi_text_add(why, "its width is %ld; multiples of 16 up to %d are possible", m->width,
+                      SPYI_MLP_MOST);
+    else if (m->inputs > SPYI_MLP_MOST || m->outputs > SPYI_MLP_MOST)
+        spyi_text_add(why, "it has %ld inputs and %ld outputs; up to %d are possible", m->inputs, m->outputs,
+                      SPYI_MLP_MOST);
+    else return true;
+    return false;
+}
+
+// Returns whether a thread may compute an element that another thread computes, too: the function changes nothing but
+// its outputs.
+static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
+    if (b->dispatch || b->shader || b->options.prelude || function->object.device->printer) return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].role != SPYI_ROLE_INSIDE && (b->leaves[i].writes || b->leaves[i].untracked))
+            return false;
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    return inputs && inputs->count == 0;
+}
+
+// Finds the networks among a node's fields, or in the node itself: calls `found` for each.
+static void spyi_each_network(const spyi_bound *b, uint32_t first, uint32_t count,
+                              void (*found)(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
+                                            void *context),
+                              void *context) {
+    for (uint32_t i = first; i < first + count; i++) {
+        spyi_mlp mlp;
+        if (spyi_read_mlp(b->nodes[i].type, &mlp)) found(b, &b->nodes[i], &mlp, context);
+        else if (b->nodes[i].leaf < 0)
+            spyi_each_network(b, b->nodes[i].first, b->nodes[i].count, found, context);
+    }
+}
+
+static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
+                              void *context) {
+    spy_function *function = (spy_function *)context;
+    spyi_bound *bound = (spyi_bound *)(uintptr_t)b;
+    spyi_text why = { NULL, 0, 0 };
+    (void)node;
+    if (spyi_mlp_fits(mlp, &function->object.device->base->limits.profile, &why)) bound->whole_warps = true;
+    spyi_text_free(&why);
+}
+
+// >>calls that are nothing but a network
+
+// Fills *batch, or writes why the batch engine does not take the network.
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
+                            bool half_inputs, spyi_batch *batch, spyi_text *why) {
+    bool wgmma = profile->arch == 90;
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
+             at = width == 32   ? 0
+                  : width == 64 ? 1
+                                : 2;
+    // By engine and width: warps of a group, and groups that a multiprocessor runs at the same time
+    // (python/slangpy/mlp_batch.py has the same).
+    static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
+                         resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
+    if (width != 32 && width != 64 && width != 128)
+        spyi_text_add(why, "the batch engine takes widths 32, 64 and 128");
+    else if (m->depth < 1 || m->depth > 8) spyi_text_add(why, "the batch engine takes 1 to 8 hidden layers");
+    else if (m->inputs > m->width) spyi_text_add(why, "the batch engine takes no more inputs than the width");
+    else if (m->outputs > 8) spyi_text_add(why, "the batch engine takes up to 8 outputs");
+    else if (m->activation < 0 || !m->plain_end)
+        spyi_text_add(why, "the batch engine has other activations, and none for outputs");
+    if (why->size) return false;
+    memset(batch, 0, sizeof *batch);
+    batch->shared_bytes =
+        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0); // F in mlp_batch.slang
+    if (batch->shared_bytes > max_shared_bytes) {
+        spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
+                      batch->shared_bytes, max_shared_bytes);
+        return false;
+    }
+    uint32_t many = warps[wgmma][at], flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
+    batch->wgmma = wgmma;
+    batch->threads = many * 32;
+    batch->rows = many * (wgmma ? 16 : 32);
+    batch->resident = resident[wgmma][at];
+    batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
+    return true;
+}
+
+// Returns the leaf of a network's parameters, or -1.
+static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
+    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
+}
+
+SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
+                           spyi_text *why) {
+    const spyi_node *network = NULL, *rows = NULL;
+    spyi_mlp m;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (spyi_read_mlp(b->nodes[i].type, &m)) network = &b->nodes[i];
+        else rows = &b->nodes[i];
+    }
+    if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
+    const spyi_leaf *x = &b->leaves[rows->leaf];
+    bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
+    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, batch, why)) return false;
+    batch->network = (uint32_t)spyi_weights_of(b, network);
+    batch->inputs = (uint32_t)rows->leaf;
+    batch->outputs = (uint32_t)b->nodes[2].leaf;
+    return true;
+}
+
+// Returns whether the leaf is one array of floats for each element, in memory as floats or, with `halves`, as halves.
+static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
+    const spyi_leaf *l = leaf >= 0 ? &b->leaves[leaf] : NULL;
+    if (!l || !spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1)
+        return false;
+    const spyi_type *scalar = l->type->element;
+    if (!scalar || scalar->kind != SPYI_TYPE_SCALAR || scalar->scalar != SPY_DTYPE_FLOAT32) return false;
+    if (l->consumed == 0) return l->element == l->type; // a result that the call makes
+    return l->element && l->element->kind == SPYI_TYPE_SCALAR &&
+           (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
+}
+
+// Returns whether the call is nothing but a network of one dimension of rows.
+static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
+    spyi_mlp m;
+    int which = -1;
+    if (b->mode || b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
+        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
+    int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
+    if (weights < 0 || b->leaves[weights].batch_rank) return false;
+    return spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) &&
+           spyi_is_batch_row(b, b->nodes[2].leaf, false) &&
+           spyi_unit_is_network(function->module->unit, function->name);
+}
+
+SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
+    const spyi_limits *limits = &function->object.device->base->limits;
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    b->whole_warps = false;
+    spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
+    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_batch_of(b, limits, &batch, &why);
+    b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
+    spyi_text_free(&why);
+}
+
+typedef struct spyi_network_text {
+    const spyi_limits *limits;
+    bool batch;  // the call runs the batch engine
+    bool single; // the call has one element, and one thread
+    spyi_text *out;
+} spyi_network_text;
+
+static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, const spyi_mlp *m,
+                                 void *context) {
+    const spyi_network_text *to = (const spyi_network_text *)context;
+    spyi_text why = { NULL, 0, 0 }, *out = to->out;
+    spyi_text_add(out, "  network %s: ", node->name);
+    if (to->batch) {
+        spyi_batch batch;
+        spyi_batch_of(b, to->limits, &batch, &why);
+        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
+                      batch.wgmma ? "wgmma" : "mma.sync");
+    } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
+        spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
+    } else if (to->single) {
+        spyi_text_add(out, "plain loops: the call has one element");
+    } else if (b->mode == SPY_CALL_MODE_FORWARD_DIFF) {
+        spyi_text_add(out, "plain loops: forward mode has no other");
+    } else if (b->mode && b->options.deterministic) {
+        spyi_text_add(out, "plain loops: the call is deterministic");
+    } else {
+        spyi_text_add(out, "matrix units (mma.sync), products of halves, sums in float");
+        if (m->inputs % 16) spyi_text_add(out, "; inputs padded to %ld", (m->inputs + 15) / 16 * 16);
+        if (m->outputs % 8) spyi_text_add(out, "; outputs padded to %ld", (m->outputs + 7) / 8 * 8);
+        if (!b->whole_warps)
+            spyi_text_add(out, "; plain loops in a warp of fewer than 32 elements, since the function "
+                               "may change more than its outputs");
+    }
+    spyi_text_add(out, "\n");
+    spyi_text_free(&why);
+}
+
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+                                spyi_text *out) {
+    spyi_network_text context;
+    context.limits = limits;
+    context.batch = batch;
+    context.single = single;
+    context.out = out;
+    spyi_each_network(b, 0, b->param_count, spyi_explain_network, &context);
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# tests/mlp/on_device.sh [WORD...]: on a GPU machine that has ./.carry (bench/pack_device), small networks alone, within LIMIT seconds (115):
+# calls.py (networks in ordinary calls: numbers of 66 shapes, times) and batch_engine.py (its own numbers and times). WORDS: build check
+# time engine; without: all. Prints a short table; all of it goes to $OUT/mlp.txt.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+SECONDS=0
+top=$PWD carry=$PWD/.carry work=$PWD/build/on_device_work limit=${LIMIT:-115}
+OUT=${OUT:-$top/build/on_device}
+words=" ${*:-build check time engine} "
+mkdir -p "$OUT" "$work/lib"
+left() { echo $((limit - SECONDS)); }
+
+if [[ $words == *" build "* ]]; then
+    tar -C "$work/lib" -xJf "$carry/slang.tar.xz" 2>/dev/null ||
+        python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$carry/slang.tar.xz" "$work/lib"
+    (cd python && SLANGPY_CFLAGS="-isystem $carry/include -O1" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
+    echo "== $SECONDS s: built"
+fi
+for f in "$work"/lib/libslang-compiler.so $(find "$work/lib" -name 'libslang-compiler.so*'); do
+    if [ -e "$f" ]; then export SLANGPY_SLANG_LIBRARY=$f && break; fi
+done
+if [ -z "${SLANGPY_NVRTC_LIBRARY:-}" ]; then
+    for f in $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
+        if ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then export SLANGPY_NVRTC_LIBRARY=$f && break; fi
+    done
+fi
+export PYTHONPATH=$top/python SLANGPY_CACHE=off
+{
+    if [[ $words == *" check "* ]]; then timeout -k 5 "$(left)" python3 tests/mlp/calls.py check --jobs "${JOBS:-14}" --seconds 75 || true; fi
+    if [[ $words == *" time "* ]]; then timeout -k 5 "$(left)" python3 tests/mlp/calls.py time --seconds "${TIME_SECONDS:-45}" || true; fi
+    if [[ $words == *" engine "* ]]; then timeout -k 5 "$(left)" python3 tests/mlp/batch_engine.py time check --seconds 30 || true; fi
+    echo "== $SECONDS s"
+} 2>&1 | tee "$OUT/mlp.txt" | grep -vE '^good' | cut -c1-260
