@@ -18,7 +18,7 @@ typedef struct spyp_host_block {
 } spyp_host_block;
 
 static void spyp_memory_free(spyp_memory *m) {
-    PyMem_RawFree(m->data);
+    PyMem_Free(m->data);
     m->data = NULL;
     m->size = 0;
 }
@@ -55,7 +55,7 @@ static bool spyp_memory_take(size_t size, spyp_memory *m) {
         spyp.kept[i].size = 0;
         return true;
     }
-    m->data = PyMem_RawMalloc(size);
+    m->data = PyMem_Malloc(size);
     m->size = size;
     if (!m->data) {
         PyErr_NoMemory();
