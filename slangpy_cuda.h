@@ -1601,6 +1601,8 @@ SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu);
 
 // >>cuda/driver.c -------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Opens the CUDA driver and describes its errors as text.
 
 #if defined(_WIN32)
@@ -2628,6 +2630,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
     free(gpu->nvrtc_path);
     spyi_free(ctx, gpu, sizeof *gpu);
 }
+
+SPYI_COLD_END
 
 // >>cuda/stream.c -------------------------------------------------------------------------------------------
 
@@ -4286,6 +4290,8 @@ SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu) {
 // Source: the CUDA Driver API's reference manual, "Memory Management", "Texture Object Management".
 #include <math.h>
 
+SPYI_COLD_BEGIN
+
 // >>formats
 
 typedef struct spyi_cuda_format {
@@ -5148,6 +5154,8 @@ static const struct spyi_backend spyi_cuda_table = {
 const spy_backend *spy_cuda_backend(void) {
     return &spyi_cuda_table;
 }
+
+SPYI_COLD_END
 
 #endif // SLANGPY_CUDA_IMPLEMENTED
 
