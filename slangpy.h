@@ -10596,6 +10596,21 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 
+// tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of src/manifest). gcc makes
+// small code of them, and leaves out passes that take much of its time. SLANGPY_NO_COLD compiles all files alike.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(SLANGPY_NO_COLD)
+// One pragma for all options: of a second one in the same macro gcc 12 takes nothing.
+// clang-format off
+#define SPYI_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os,no-tree-pre,no-code-hoisting,no-tree-fre,\
+no-gcse,no-tree-vrp,no-tree-pta,no-tree-sra,no-expensive-optimizations,no-tree-dominator-opts,no-ivopts,no-thread-jumps,\
+no-tree-loop-optimize,no-move-loop-invariants,no-cse-follow-jumps,no-schedule-insns2\")")
+// clang-format on
+#define SPYI_COLD_END _Pragma("GCC pop_options")
+#else
+#define SPYI_COLD_BEGIN
+#define SPYI_COLD_END
+#endif
+
 // SPYI_ASSERT checks the library's own invariants, never what a caller passes.
 #ifndef SPYI_ASSERT
 #include <assert.h>
@@ -11991,6 +12006,8 @@ SPYI_FN void spyi_copy_end(spyi_copy_team *team) {
 #include <unistd.h>
 #endif
 
+SPYI_COLD_BEGIN
+
 // Adds the text before the last slash.
 static void spyi_add_folder(spyi_text *out, const char *path, size_t size) {
     while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') size--;
@@ -12860,6 +12877,8 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
     return true;
 }
 
+SPYI_COLD_END
+
 // >>base/store.c --------------------------------------------------------------------------------------------
 
 // Answers kept on disk: see store.h.
@@ -12879,6 +12898,8 @@ SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, s
 #include <utime.h>
 #endif
 #include <time.h>
+
+SPYI_COLD_BEGIN
 
 // Raise this number with every change of a file's frame or of what answers mean.
 #define SPYI_STORE_VERSION 1u
@@ -13276,6 +13297,8 @@ SPYI_FN void spyi_store_close(spyi_store *store) {
     free(store->folder);
     free(store);
 }
+
+SPYI_COLD_END
 
 // >>base/context.c ------------------------------------------------------------------------------------------
 
@@ -15141,6 +15164,8 @@ SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, con
 
 // >>backend/format.c ----------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // The table of texture formats: what their texels are made of.
 
 // The members of spy_format_info from `dtype` to `is_signed`, for each way in which channels are read:
@@ -15445,6 +15470,8 @@ SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, c
     if (desc->code_size > 0) spyi_text_add_n(blob, (const char *)desc->code, desc->code_size);
     return spyi_check_allocations(failed, SPY_OK, error);
 }
+
+SPYI_COLD_END
 
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
@@ -15759,6 +15786,8 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
 // >>backend/null/report.c -----------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // What the null backend reports: broken rules, failures that a test has ordered, and its work as text.
 
@@ -17551,6 +17580,8 @@ spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
     return counts;
 }
 
+SPYI_COLD_END
+
 // >>data/literals.h -----------------------------------------------------------------------------------------
 
 // A table of kernels' string literals. Kernels name a literal by its hash, by which its text is found here.
@@ -18545,6 +18576,8 @@ SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 // >>data/type.c ---------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // The table of types. It makes and interns types with C's layout and the target's, parses built-in names
 // without the compiler, and copies elements from one layout to the other. convert.c converts scalars.
 
@@ -19251,6 +19284,8 @@ void spyi_type_to_host(const spyi_type *type, void *host, const void *device, si
     spyi_type_copy(type, (char *)host, (const char *)device, count, false);
 }
 
+SPYI_COLD_END
+
 // >>data/convert.c ------------------------------------------------------------------------------------------
 
 // Converts scalars from one dtype to another, with the rules for which values fit. Source: design.md, "Values
@@ -19498,6 +19533,8 @@ spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, sp
 }
 
 // >>data/fit.c ----------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Says how element types in memory feed parameter types, and what the conversions of scalars cost.
 //
@@ -20219,6 +20256,8 @@ SPYI_FN void spyi_literals_free(spyi_literals *literals) {
     free(literals->items);
     memset(literals, 0, sizeof *literals);
 }
+
+SPYI_COLD_END
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -21873,6 +21912,8 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 
 // >>data/texture_gradient.c ---------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Gradients of textures: one tensor of float numbers for each, which holds the levels one after another, and a
 // view of it for each level.
 
@@ -22857,6 +22898,8 @@ SPYI_FN void spyi_samplers_free_all(spy_device *device) {
     }
 }
 
+SPYI_COLD_END
+
 // >>data/handle.c -------------------------------------------------------------------------------------------
 
 // Handles of textures, samplers and tensors: the 8 bytes that Slang's DescriptorHandle<T> has. A texture's or tensor's
@@ -23077,6 +23120,8 @@ spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle) {
 }
 
 // >>data/texture_copy.c -------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Copies texels from and to host memory, tensors and other textures; clears, blits, mips and resolves.
 //
@@ -23898,6 +23943,8 @@ spy_status spy_texture_resolve(spy_texture *to, spy_texture *from) {
 }
 
 #undef SPYI_ON_TEXTURE
+
+SPYI_COLD_END
 
 // >>data/copy.c ---------------------------------------------------------------------------------------------
 
@@ -25269,6 +25316,8 @@ spy_tensor *spy_create_flat_view(spy_tensor *tensor) {
 
 // >>data/print.c --------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // spy_tensor_print: a tensor's contents as text in the form of numpy's array2string, with brackets, columns
 // of one width, and only the edges of large tensors.
 //
@@ -25740,6 +25789,8 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     spyi_leave(device);
     return size;
 }
+
+SPYI_COLD_END
 
 // >>data/cursor.c -------------------------------------------------------------------------------------------
 
@@ -26371,6 +26422,8 @@ spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration)
 }
 
 // >>data/build.c --------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Has the backend make kernels, each on a thread of its own, so that a caller need not wait for a driver that
 // compiles for long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with
@@ -27424,6 +27477,8 @@ SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) 
     return status;
 }
 
+SPYI_COLD_END
+
 // >>data/import.c -------------------------------------------------------------------------------------------
 
 // Functions that backends call to import and export memory: they make tensors over memory that the library
@@ -27505,6 +27560,8 @@ SPYI_FN const spyi_core *spyi_device_core(void) {
 // Files in safetensors' layout: eight bytes with the length of a JSON text, the text, then the tensors' elements. The
 // text has for each tensor "name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, offsets counted from its end.
 #include <ctype.h>
+
+SPYI_COLD_BEGIN
 
 typedef struct spyi_saved {
     char name[256];
@@ -27814,6 +27871,8 @@ spy_status spy_load_tensors(spy_device *device, const char *path, spy_args tenso
     spyi_leave(device);
     return status;
 }
+
+SPYI_COLD_END
 
 // >>data/queue.c --------------------------------------------------------------------------------------------
 
@@ -29481,6 +29540,8 @@ SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *para
 
 // >>compiler/fields.c ---------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // The fields of what compiler.h gives, in one order for writing and reading.
 
 enum { SPYI_MOST_STREAM_PARAMS = 4096, SPYI_MOST_STREAM_ITEMS = 65536 };
@@ -30027,6 +30088,8 @@ void spyi_sl_release(void) {
     spyi_global_unlock();
 }
 
+SPYI_COLD_END
+
 // >>compiler/worker.c ---------------------------------------------------------------------------------------
 
 // The thread that calls libslang, and how other threads hand it their calls.
@@ -30045,6 +30108,8 @@ void spyi_sl_release(void) {
 // task.
 
 #include <setjmp.h>
+
+SPYI_COLD_BEGIN
 
 // libslang recurses for deep expressions: 10,000 nested brackets take about 30 MiB. Unused stack takes no
 // memory.
@@ -34038,6 +34103,8 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
     return has;
 }
 
+SPYI_COLD_END
+
 // >>compiler/slang_ir.h -------------------------------------------------------------------------------------
 
 // What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
@@ -34084,6 +34151,8 @@ SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t li
 SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module);
 
 // >>compiler/slang_ir.c -------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Reads from the text of modules in Slang's IR which functions call which, and which have derivatives. It
 // looks for these lines:
@@ -35309,6 +35378,8 @@ void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t bind
     }
 }
 
+SPYI_COLD_END
+
 // >>compiler/declare.h --------------------------------------------------------------------------------------
 
 // Shared by the files that build a tree of declarations: the tree's memory, and the state of the walk that
@@ -35448,6 +35519,8 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
 SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer);
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // The basis of the declaration tree: its memory, constants, attributes, variables, and types with their
 // fields.
@@ -36907,6 +36980,8 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
     return declarations->failed ? NULL : d.info;
 }
 
+SPYI_COLD_END
+
 // >>compiler/inputs.h ---------------------------------------------------------------------------------------
 
 // Shared by the files that list shader parameters: a walk through Slang's layout, and the list that it fills.
@@ -36947,6 +37022,8 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
                                 spyi_sl_at at);
 
 // >>compiler/inputs.c ---------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Lists the shader parameters of a linked program, with their bindings as Slang numbers them, or of a unit
 // before there is a kernel. input_walk.c finds them.
@@ -40479,6 +40556,8 @@ void spyi_code_free(spyi_code *code) {
     memset(code, 0, sizeof *code);
 }
 
+SPYI_COLD_END
+
 // >>module/module.h -----------------------------------------------------------------------------------------
 
 // Modules and functions, which a user loads and finds by name: their declarations, their reload, and work
@@ -40643,6 +40722,8 @@ typedef struct spyi_reload_job spyi_reload_job;
 SPYI_FN void spyi_reload_abandon(spy_device *device);
 
 // >>module/outside.c ----------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Work outside of the device, above all compiling: other threads use the device meanwhile. The module that
 // such work uses keeps its code until the work ends. On the way out a thread also frees the units that the
@@ -42099,6 +42180,8 @@ spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_
     return run.status;
 }
 
+SPYI_COLD_END
+
 // >>kinds/value.h -------------------------------------------------------------------------------------------
 
 // A value describes one argument, or one field of an argument. Values lie in the order of the arguments, a
@@ -42602,6 +42685,8 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
 
 // >>kinds/kinds.c -------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Functions that several kinds share: they convert numbers that the kernel makes to the parameter's type, and
 // write fields and their expressions.
 
@@ -42665,6 +42750,8 @@ SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at
     (void)leaf;
     spyi_text_add(out, "%s", at->field);
 }
+
+SPYI_COLD_END
 
 // >>kinds/number.c ------------------------------------------------------------------------------------------
 
@@ -45219,6 +45306,8 @@ SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void) {
 
 // >>kinds/parameter.c ---------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Finds the kind that passes a value to a parameter.
 
 // Kinds that are chosen by the parameter's type.
@@ -45417,6 +45506,8 @@ spy_arg spy_arg_node(const char *name, spy_node node) {
     arg.dims[1] = node.index;
     return arg;
 }
+
+SPYI_COLD_END
 
 // >>bind/threads.h ------------------------------------------------------------------------------------------
 
@@ -46594,6 +46685,8 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
 }
 
 // >>bind/attempt.c ------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // One attempt to bind an overload: adds its nodes and leaves, checks the rules that hold for every leaf, and
 // keeps the reason why the overload does not fit.
@@ -48839,6 +48932,8 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
     return true;
 }
 
+SPYI_COLD_END
+
 // >>emit/graph.h --------------------------------------------------------------------------------------------
 
 // A graph of calls: what the element function computes. Today each graph has one call, the user's. A fused
@@ -49292,6 +49387,8 @@ SPYI_FN void spyi_turned_value(const spyi_emit_state *s, uint32_t leaf, spyi_tex
 SPYI_FN void spyi_turned_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
 // >>emit/walk.c ---------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Reads from a variant's key how its kernel walks the memory of a leaf: whether the leaf is loaded as
 // vectors, gathered by components, or loaded once a thread, and in which type its memory is declared.
@@ -52236,6 +52333,8 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
     return status;
 }
 
+SPYI_COLD_END
+
 // >>plan/bound_inputs.h -------------------------------------------------------------------------------------
 
 // Packs values in the device's layout, and decides which values feed a kernel's shader parameters.
@@ -52652,6 +52751,8 @@ SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *bound, spyi_v
                                  spyi_program *program);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Packs one leaf's value in the device's layout, and checks its sizes.
 
@@ -53076,6 +53177,8 @@ SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *v
     spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }
 
+SPYI_COLD_END
+
 // >>plan/cache.c --------------------------------------------------------------------------------------------
 
 // The call cache: plans by signature key. The least recently used plan leaves first. A function's last few
@@ -53277,6 +53380,8 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 
 // >>plan/diagnose.c -----------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Rewrites compiler errors about a generated kernel whose cause is the user's own code: the new text says
 // what to write there, without the kernel's text, which would distract from it.
 
@@ -53342,7 +53447,8 @@ SPYI_FN bool spyi_is_packed(const spy_device *device) {
 }
 
 SPYI_FN bool spyi_is_recording(const spy_device *device) {
-    return device->ctx.pack && spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
+    return SPYI_HAS_COMPILER && device->ctx.pack &&
+           spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
 }
 
 // >>names of calls
@@ -54195,7 +54301,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
                                        entry, conformances, &code, error);
         spyi_dump(device, spyi_text_str(&name), source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
+        if (SPYI_HAS_COMPILER && status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
             spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
@@ -55024,6 +55130,8 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
     else if (plan) spyi_plan_release(device, plan);
     return status;
 }
+
+SPYI_COLD_END
 
 // >>call/launch.h -------------------------------------------------------------------------------------------
 
@@ -57689,6 +57797,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
 
 // >>call/again_learn.c --------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Learns how a call is repeated, from a call that has been made: its arguments, its plan and its launch.
 
 // Returns whether the options have no pointers, and nothing that belongs to one call alone.
@@ -57980,6 +58090,8 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
     spyi_text_free(&notes->blocks);
     return good;
 }
+
+SPYI_COLD_END
 
 // >>call/again_steps.c --------------------------------------------------------------------------------------
 
@@ -58437,6 +58549,8 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
 
 // >>call/snapshot.c -----------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Copies of a call's values, which outlive the caller's arguments, and snapshots of its tensors, for compile
 // threads.
 
@@ -58838,6 +58952,8 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device) {
     while (device->prepared) spyi_prepared_free(device->prepared);
 }
 
+SPYI_COLD_END
+
 // >>call/prepared.c -----------------------------------------------------------------------------------------
 
 // Prepared calls that have been made: their reloads, which compile them again on threads, and their calls.
@@ -59014,6 +59130,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Registers functions of src/call that earlier stages need: how prepared calls are released, and what happens
 // to plans and prepared calls when code changes.
 
@@ -59035,6 +59153,8 @@ SPYI_FN void spyi_calls_attach(spy_device *device) {
     device->listener = &listener;
     spyi_rasters_attach(device);
 }
+
+SPYI_COLD_END
 
 // >>call/sums.c ---------------------------------------------------------------------------------------------
 
@@ -59251,6 +59371,8 @@ spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
 
 // >>call/explain.c ------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
 
 // Bytes that a call reads and writes, each element of memory counted once, and its kernels.
@@ -59383,6 +59505,8 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     spyi_leave(device);
     return size;
 }
+
+SPYI_COLD_END
 
 // >>call/dispatch.c -----------------------------------------------------------------------------------------
 
@@ -59553,6 +59677,8 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
 }
 
 // >>call/resolve.c ------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // spy_resolve: describes a bound call to the caller. The resolution, its bindings and their strings are one
 // allocation.
@@ -60251,6 +60377,8 @@ spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradch
     free(g.args);
     return status;
 }
+
+SPYI_COLD_END
 
 // >>call/raster.c -------------------------------------------------------------------------------------------
 
@@ -62353,6 +62481,8 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
 
 // >>call/draw_text.c ----------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Writes the Slang functions that gradients of a draw are made of (draw_gradient.h). They stand behind the text of the
 // user's module and call its vertex and fragment function as plain functions.
 
@@ -63645,6 +63775,8 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     return size;
 }
 
+SPYI_COLD_END
+
 // >>list/list.h ---------------------------------------------------------------------------------------------
 
 // The inside of a command list: its operations, with all that a submission needs to repeat them.
@@ -63878,6 +64010,8 @@ SPYI_FN spy_tensor **spyi_loading_made(spyi_script_io *io, uint32_t slot);
 SPYI_FN spy_result *spyi_loading_result(spyi_script_io *io, uint32_t slot);
 
 // >>list/list_fields.c --------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // The fields of a saved list: the same functions write and read them. What is read is not trusted: here it is
 // checked as far as memory is concerned, and the calls that it becomes check the rest.
@@ -64292,7 +64426,7 @@ SPYI_FN void spyi_script_question(const spy_device *device, const char *name, sp
 
 SPYI_FN void spyi_notes_make(spy_command_list *list) {
     spy_device *device = list->sink.object.device;
-    if (SPYI_HAS_COMPILER && spyi_is_recording(device))
+    if (spyi_is_recording(device))
         list->notes = (spyi_notes *)spyi_allocate(&device->ctx, sizeof *list->notes);
 }
 
@@ -64558,6 +64692,8 @@ SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_t
     spyi_note_end(list, &io, begin, failed);
 }
 
+SPYI_COLD_END
+
 // >>list/list_append.c --------------------------------------------------------------------------------------
 
 // The contents of a command list: its operations, their uses and memory, and how they grow. Calls are
@@ -64804,6 +64940,8 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
 }
 
 // >>list/list_graph.c ---------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Submission. At first a list's operations run one by one. Where the backend has graphs, the second
 // submission makes a graph of the list, as it is likely to be submitted often. A launch of the graph is one
@@ -65122,6 +65260,8 @@ SPYI_FN void spyi_lists_attach(spy_device *device) {
     static const spyi_object_table table = { spyi_list_release, NULL };
     device->ctx.tables[SPYI_KIND_LIST - SPYI_KIND_DEVICE] = &table;
 }
+
+SPYI_COLD_END
 
 // >>list/list_record.c --------------------------------------------------------------------------------------
 
@@ -65720,6 +65860,8 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
 }
 
 // >>list/list_save.c ----------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // spy_save_list(): puts a recorded list into the pack that the device records (saved.h).
 
@@ -66473,6 +66615,8 @@ spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args t
     return l.list;
 }
 
+SPYI_COLD_END
+
 // >>fuse/fuse.h ---------------------------------------------------------------------------------------------
 
 // Fusion, as the device sees it.
@@ -66591,6 +66735,8 @@ SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *ty
 SPYI_FN const spyi_fused_table *spyi_reductions(void);
 
 // >>fuse/types.c --------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // The types of a graph's steps. Arithmetic follows Slang's rules for numbers, vectors and matrices; the type
 // of a call is that of the overload which Slang chooses. An input without a type takes that of the first
@@ -67140,11 +67286,15 @@ SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
     return true;
 }
 
+SPYI_COLD_END
+
 // >>fuse/write.c --------------------------------------------------------------------------------------------
 
 // Writes a graph as a Slang module: one function, with a line for each call, and for a reduction the functions
 // that the library calls.
 #include <math.h>
+
+SPYI_COLD_BEGIN
 
 typedef struct spyi_writing {
     const spy_fusion *g;
@@ -68151,7 +68301,6 @@ static void spyi_fusion_release(spyi_object *object) {
 SPYI_FN void spyi_fusions_attach(spy_device *device) {
     static const spyi_object_table table = { spyi_fusion_release, NULL };
     device->ctx.tables[SPYI_KIND_FUSION - SPYI_KIND_DEVICE] = &table;
-    device->fused_table = spyi_reductions();
 }
 
 SPYI_FN void spyi_fusions_free_all(spy_device *device) {
@@ -68840,6 +68989,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
                                 ? NULL
                                 : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
+            // Not when the device is made: the linker then drops it from programs that fuse nothing.
+            function->object.device->fused_table = spyi_reductions();
             if (!fused->total || !fused->element) function = NULL;
         }
         if (!function) {
@@ -68918,7 +69069,7 @@ static void spyi_run_close_callbacks(spy_device *device) {
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_run_close_callbacks(device);
-    spyi_pack_save_at_end(device);
+    if (SPYI_HAS_COMPILER) spyi_pack_save_at_end(device);
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
@@ -69272,6 +69423,8 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     spyi_leave(device);
     return stats;
 }
+
+SPYI_COLD_END
 
 #endif // SLANGPY_IMPLEMENTED
 

@@ -1601,6 +1601,8 @@ SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu);
 
 // >>cuda/driver.c -------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Opens the CUDA driver and describes its errors as text.
 
 #if defined(_WIN32)
@@ -2629,6 +2631,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
     free(gpu->nvrtc_path);
     spyi_free(ctx, gpu, sizeof *gpu);
 }
+
+SPYI_COLD_END
 
 // >>cuda/stream.c -------------------------------------------------------------------------------------------
 
@@ -4287,6 +4291,8 @@ SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu) {
 // Source: the CUDA Driver API's reference manual, "Memory Management", "Texture Object Management".
 #include <math.h>
 
+SPYI_COLD_BEGIN
+
 // >>formats
 
 typedef struct spyi_cuda_format {
@@ -5149,6 +5155,8 @@ static const struct spyi_backend spyi_cuda_table = {
 const spy_backend *spy_cuda_backend(void) {
     return &spyi_cuda_table;
 }
+
+SPYI_COLD_END
 
 #endif // SLANGPY_CUDA_IMPLEMENTED
 

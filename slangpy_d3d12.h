@@ -38,6 +38,8 @@ SPY_API const spy_backend *spy_d3d12_backend(void);
 
 // >>d3d12/d3d12.c -------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // The D3D12 backend, which is not built yet: the functions that would make a device report that.
 
 static size_t spyi_d3d12_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -89,6 +91,8 @@ static const struct spyi_backend spyi_d3d12_table = {
 const spy_backend *spy_d3d12_backend(void) {
     return &spyi_d3d12_table;
 }
+
+SPYI_COLD_END
 
 #endif // SLANGPY_D3D12_IMPLEMENTED
 

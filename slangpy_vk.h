@@ -950,6 +950,8 @@ SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *l
 
 // >>vk/features.c -------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // The device features and extensions that the library asks for, and the check that a kernel's SPIR-V needs
 // only enabled ones. Drivers do not check this: lavapipe computes anyway, NVIDIA's driver hung the GPU.
 
@@ -2423,6 +2425,8 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_free(ctx, gpu, sizeof *gpu);
 }
 
+SPYI_COLD_END
+
 // >>vk/memory.c ---------------------------------------------------------------------------------------------
 
 // Device memory: chooses a memory type for each kind of memory, allocates chunks, and keeps pages for
@@ -2917,6 +2921,8 @@ SPYI_FN void spyi_vk_remove_handle(spyi_gpu *base, spyi_binding_kind binding, ui
 
 // >>vk/kernel.c ---------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes pipelines
 // of draws with the same layouts. Several threads may load kernels at once: of the device this changes only the list of layouts, under a lock, and
 // VkPipelineCache, which locks itself.
@@ -3242,6 +3248,8 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
     gpu->vk.vkDestroyPipeline(gpu->device, kernel->pipeline, NULL);
     spyi_free(gpu->base.ctx, kernel, kernel->size);
 }
+
+SPYI_COLD_END
 
 // >>vk/record.c ---------------------------------------------------------------------------------------------
 
@@ -3698,6 +3706,8 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
 
 // >>vk/image.c ----------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 
 // Vulkan's formats, by spy_format.
@@ -4122,6 +4132,8 @@ SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *base, uint64_t sampler) {
     gpu->vk.vkDestroySampler(gpu->device, (VkSampler)sampler, NULL);
 }
 
+SPYI_COLD_END
+
 // >>vk/image_work.c -----------------------------------------------------------------------------------------
 
 // Records the work on images: copies from and to buffers, copies between images, blits, resolves and clears.
@@ -4268,6 +4280,8 @@ SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *base, const spyi_work *work, sp
 }
 
 // >>vk/raster.c ---------------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
 
 // Loads rasters: makes a graphics pipeline of a vertex and a fragment shader over a spyi_raster_state. Several threads
 // may load at once, as for kernels (kernel.c). What the device lacks is refused by name: drivers do not check it.
@@ -4675,6 +4689,8 @@ SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *base, const spyi_raster_desc *d
     VkResult result = spyi_vk_make_raster(gpu, desc, raster, &parts, &what);
     return spyi_vk_end_kernel(gpu, kernel, label, result, what, out, error);
 }
+
+SPYI_COLD_END
 
 // >>vk/render_pass.c ----------------------------------------------------------------------------------------
 
@@ -5999,6 +6015,8 @@ SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {
 
 // >>vk/engine.c ---------------------------------------------------------------------------------------------
 
+SPYI_COLD_BEGIN
+
 // Works with an engine's own Vulkan objects: recordings into its command buffers, its semaphores, tensors
 // over its buffers.
 
@@ -6455,6 +6473,8 @@ static const struct spyi_backend spyi_vk_table = {
 const spy_backend *spy_vk_backend(void) {
     return &spyi_vk_table;
 }
+
+SPYI_COLD_END
 
 #endif // SLANGPY_VK_IMPLEMENTED
 

@@ -38,6 +38,21 @@
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 
+// tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of src/manifest). gcc makes
+// small code of them, and leaves out passes that take much of its time. SLANGPY_NO_COLD compiles all files alike.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(SLANGPY_NO_COLD)
+// One pragma for all options: of a second one in the same macro gcc 12 takes nothing.
+// clang-format off
+#define SPYI_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os,no-tree-pre,no-code-hoisting,no-tree-fre,\
+no-gcse,no-tree-vrp,no-tree-pta,no-tree-sra,no-expensive-optimizations,no-tree-dominator-opts,no-ivopts,no-thread-jumps,\
+no-tree-loop-optimize,no-move-loop-invariants,no-cse-follow-jumps,no-schedule-insns2\")")
+// clang-format on
+#define SPYI_COLD_END _Pragma("GCC pop_options")
+#else
+#define SPYI_COLD_BEGIN
+#define SPYI_COLD_END
+#endif
+
 // SPYI_ASSERT checks the library's own invariants, never what a caller passes.
 #ifndef SPYI_ASSERT
 #include <assert.h>

@@ -36,7 +36,7 @@ static void spyi_run_close_callbacks(spy_device *device) {
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_run_close_callbacks(device);
-    spyi_pack_save_at_end(device);
+    if (SPYI_HAS_COMPILER) spyi_pack_save_at_end(device);
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))

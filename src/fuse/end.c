@@ -180,6 +180,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
                                 ? NULL
                                 : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
+            // Not when the device is made: the linker then drops it from programs that fuse nothing.
+            function->object.device->fused_table = spyi_reductions();
             if (!fused->total || !fused->element) function = NULL;
         }
         if (!function) {

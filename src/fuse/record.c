@@ -39,7 +39,6 @@ static void spyi_fusion_release(spyi_object *object) {
 SPYI_FN void spyi_fusions_attach(spy_device *device) {
     static const spyi_object_table table = { spyi_fusion_release, NULL };
     device->ctx.tables[SPYI_KIND_FUSION - SPYI_KIND_DEVICE] = &table;
-    device->fused_table = spyi_reductions();
 }
 
 SPYI_FN void spyi_fusions_free_all(spy_device *device) {

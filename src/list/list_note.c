@@ -6,7 +6,7 @@
 
 SPYI_FN void spyi_notes_make(spy_command_list *list) {
     spy_device *device = list->sink.object.device;
-    if (SPYI_HAS_COMPILER && spyi_is_recording(device))
+    if (spyi_is_recording(device))
         list->notes = (spyi_notes *)spyi_allocate(&device->ctx, sizeof *list->notes);
 }
 

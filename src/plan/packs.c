@@ -9,7 +9,8 @@ SPYI_FN bool spyi_is_packed(const spy_device *device) {
 }
 
 SPYI_FN bool spyi_is_recording(const spy_device *device) {
-    return device->ctx.pack && spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
+    return SPYI_HAS_COMPILER && device->ctx.pack &&
+           spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
 }
 
 // >>names of calls

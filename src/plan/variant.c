@@ -335,7 +335,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
                                        entry, conformances, &code, error);
         spyi_dump(device, spyi_text_str(&name), source, &code);
         if (status == SPY_OK) spyi_print_learn(device, &code.literals);
-        if (status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
+        if (SPYI_HAS_COMPILER && status == SPY_ERROR_COMPILE && !spyi_diagnose(function, error, &status))
             spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
