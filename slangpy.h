@@ -13449,6 +13449,11 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may be in recordings that the engine has not reported as executed; 0 means
     // no such recording.
     uint64_t held_from;
+    // Work goes to a stream of the program, which may begin to capture it at any time: spyi_watch() asks.
+    bool watched;
+    // `recording` is true because the program captures the stream. Nothing reports when the captured work
+    // runs, and it may run many times: what it uses is kept until the device is released.
+    bool captured;
 } spyi_gpu_base;
 
 static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
@@ -13512,12 +13517,25 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
+    // Sets `recording` and `captured`. NULL in backends that never set `watched`.
+    void (*watch)(spyi_gpu *gpu);
     // Textures and samplers (image.h); NULL means that the backend has none.
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
     spyi_target target; // what its kernels are compiled to
 };
+
+// Brings `recording` up to date. Call it before `recording` decides about work.
+static inline void spyi_watch(spyi_gpu_base *base) {
+    if (!SPYI_LIKELY(!base->watched)) base->backend->watch((spyi_gpu *)(void *)base);
+}
+
+// What an error says of work that cannot have results now.
+static inline const char *spyi_recording_text(const spyi_gpu_base *base) {
+    return base->captured ? "the device's stream is being captured"
+                          : "calls are being recorded into a command buffer that is not submitted here";
+}
 
 // >>wait.c
 
@@ -16739,6 +16757,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
+                                                     NULL, // no stream of the program
                                                      &spyi_null_images,
                                                      &spyi_null_raster,
                                                      SPYI_TARGET_SPIRV }; // or that of its desc
@@ -17117,10 +17136,18 @@ struct spyi_resource {
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0 if there is none.
+    // is not used again. 0 if there is none. SPYI_HELD_ALWAYS once captured work has used the resource.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
+
+#define SPYI_HELD_ALWAYS UINT64_MAX // until the device is released
+
+// Returns whether recorded or captured work may still use the resource.
+static inline bool spyi_is_held(const spyi_resource *resource, uint64_t held_from) {
+    return resource->held_submit == SPYI_HELD_ALWAYS ||
+           (held_from != 0 && resource->held_submit >= held_from);
+}
 
 static inline void spyi_resource_retain(spyi_resource *resource) {
     resource->references++;
@@ -20052,25 +20079,24 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    uint64_t held_from = device->base->held_from;
     // An imported block stays in its list until its hazards are over, see spyi_pool_import().
     if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->resource.held_submit < held_from) {
+    if (!spyi_is_held(&storage->resource, device->base->held_from)) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // An engine's recording uses the block. Work that used it again could be submitted before that recording.
+    // An engine's recording uses the block: work that used it again could be submitted before that recording.
+    // Or a captured graph does, which uses it at each launch.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_pool_release_held(spy_device *device) {
-    uint64_t held_from = device->base->held_from;
+static void spyi_pool_release_waiting(spy_device *device, bool all) {
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
-        if (held_from != 0 && storage->resource.held_submit >= held_from) {
+        if (!all && spyi_is_held(&storage->resource, device->base->held_from)) {
             at = &storage->next;
             continue;
         }
@@ -20078,6 +20104,10 @@ SPYI_FN void spyi_pool_release_held(spy_device *device) {
         device->pool.waiting_bytes -= storage->size;
         spyi_pool_free_block(device, storage);
     }
+}
+
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
+    spyi_pool_release_waiting(device, false);
 }
 
 SPYI_FN void spyi_pool_trim(spy_device *device) {
@@ -20114,8 +20144,9 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    device->base->held_from = 0; // recordings not reported as executed must not be submitted any more
-    spyi_pool_release_held(device);
+    // Recordings not reported as executed must not be submitted any more, nor captured graphs be launched.
+    device->base->held_from = 0;
+    spyi_pool_release_waiting(device, true);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     spyi_free(&device->ctx, device->transitions, device->transition_capacity * sizeof *device->transitions);
@@ -20330,7 +20361,10 @@ static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) 
     return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
 }
 
-static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t count, uint64_t submit) {
+// Notes that recorded work uses the resources. What captured work uses stays held.
+static SPYI_HAZARDS_COLD void spyi_hold_uses(const spy_device *device, const spyi_use *uses, uint32_t count,
+                                             uint64_t submit) {
+    if (device->base->captured) submit = SPYI_HELD_ALWAYS;
     for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
 }
 
@@ -20338,7 +20372,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     uint64_t submit = device->base->open;
     device->last_submit = submit;
-    if (device->base->recording) spyi_hold_uses(uses, count, submit);
+    if (device->base->recording) spyi_hold_uses(device, uses, count, submit);
     if (untracked) device->untracked_submit = submit;
     return submit;
 }
@@ -20371,6 +20405,7 @@ static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     spyi_before before;
     bool barrier = untracked || device->barrier_owed;
+    spyi_watch(device->base);
     for (uint32_t i = 0; i < count; i++) {
         if (!SPYI_LIKELY(uses[i].how < SPYI_USE_COUNTS))
             return spyi_take_special(device, uses, count, untracked);
@@ -20390,6 +20425,7 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
     bool barrier = device->barrier_owed;
+    spyi_watch(device->base);
     if (noted->epoch != device->epoch || noted->submit != device->base->open || device->base->recording) {
         from = uses;
         to = uses + count;
@@ -20429,8 +20465,8 @@ SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         uses[i].resource->use_submit = submit;
         if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
-        if (device->base->recording) uses[i].resource->held_submit = submit;
     }
+    if (device->base->recording) spyi_hold_uses(device, uses, count, submit);
 }
 
 // >>data/tensor_overlap.c -----------------------------------------------------------------------------------
@@ -21286,8 +21322,7 @@ static void spyi_image_free(spy_device *device, spyi_texture_image *image) {
 
 static bool spyi_image_is_finished(spy_device *device, const spyi_texture_image *image) {
     const spyi_resource *r = &image->texture.resource;
-    uint64_t held_from = device->base->held_from;
-    if (held_from != 0 && r->held_submit >= held_from) return false;
+    if (spyi_is_held(r, device->base->held_from)) return false;
     return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
 }
 
@@ -22636,7 +22671,7 @@ static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_textu
 static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
     const spyi_gpu_base *gpu = t->object.device->base;
     const spyi_resource *r = &t->image->texture.resource;
-    if (gpu->recording) {
+    if (gpu->recording && !gpu->captured) {
         spyi_text_add(error,
                       "work goes into a command buffer of the program now, whose results cannot be read "
                       "before it is submitted");
@@ -26396,8 +26431,9 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
+    spyi_watch(device->base);
     if (device->base->recording) {
-        spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
+        spyi_text_add(error, "%s", spyi_recording_text(device->base));
         return SPY_ERROR_UNSUPPORTED;
     }
     const spyi_storage *storage = p->storage;
@@ -26655,7 +26691,9 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];
-    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    if (SPYI_LIKELY(!b) || !b->storage) return SPY_OK;
+    spyi_watch(device->base);
+    if (device->base->recording) return SPY_OK;
     spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
                                                   sizeof record, 0, error);
     if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
@@ -55156,14 +55194,14 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
 // What a call gives back: results in host memory, new tensors, and the descriptions of both.
 
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->sink) spyi_watch(s->device->base);
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
-        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
-                      leaf->path,
-                      s->sink ? "the call is recorded into a command list"
-                              : "calls are being recorded into a command buffer that is not submitted here");
+        spyi_text_add(
+            error, "'%s' returns to host memory, but %s; give it a tensor and read that later", leaf->path,
+            s->sink ? "the call is recorded into a command list" : spyi_recording_text(s->device->base));
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -55813,6 +55851,7 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
         uses[use_count++] =
             spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
     }
+    spyi_watch(device->base);
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
     if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
         ++again->runs == SPYI_AGAIN_GRAPH_AFTER)
@@ -58396,8 +58435,7 @@ static void spyi_pipeline_free(spy_device *device, spyi_pipeline *p) {
 
 static bool spyi_pipeline_is_finished(spy_device *device, const spyi_pipeline *p) {
     const spyi_resource *r = &p->head.resource;
-    uint64_t held_from = device->base->held_from;
-    if (held_from != 0 && r->held_submit >= held_from) return false;
+    if (spyi_is_held(r, device->base->held_from)) return false;
     return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
 }
 
@@ -62624,6 +62662,11 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
+    spyi_gpu_base *base = list->sink.object.device->base;
+    spyi_watch(base);
+    // A stream that is being captured gets the operations themselves: the program's graph then holds them,
+    // whatever becomes of the list.
+    if (base->captured) return spyi_list_run(list, error);
     if (spyi_list_wants_graph(list)) {
         spy_status status = spyi_list_make_graph(list, error);
         if (status != SPY_OK) return status;
