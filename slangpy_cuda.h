@@ -1502,8 +1502,6 @@ static inline void spyi_cuda_leave_relaxed(spyi_cuda_gpu *gpu, spyi_cuda_entered
 }
 // Returns whether the program captures the stream. The device's own stream is never captured.
 SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stream);
-// Notes whether work is captured from now on.
-SPYI_FN void spyi_cuda_set_captured(spyi_cuda_gpu *gpu, bool captured);
 SPYI_FN void spyi_cuda_watch(spyi_gpu *gpu);
 // Returns SPY_ERROR_UNSUPPORTED while the stream is being captured; `error` then says that the device cannot
 // `what` ("wait for") it.
@@ -2704,17 +2702,10 @@ SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stre
            (gpu->cu.StreamIsCapturing(stream, &state) != SPYI_CU_OK || state != 0);
 }
 
-SPYI_FN void spyi_cuda_set_captured(spyi_cuda_gpu *gpu, bool captured) {
-    // Captured work was noted under the number of the open batch, which counts as finished only if it ends:
-    // it shall do so although it may get no other work.
-    if (gpu->base.captured && !captured) gpu->work++;
-    gpu->base.recording = gpu->base.captured = captured;
-}
-
 SPYI_FN void spyi_cuda_watch(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu), captured = spyi_cuda_is_captured(gpu, gpu->stream);
-    if (!SPYI_LIKELY(captured == gpu->base.captured)) spyi_cuda_set_captured(gpu, captured);
+    gpu->base.recording = gpu->base.captured = captured;
     spyi_cuda_leave(gpu, pushed);
 }
 
@@ -2994,7 +2985,7 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     gpu->stream = stream;
     gpu->base.watched = stream != gpu->own_stream;
     if (gpu->base.watched) gpu->base.borrowed = true;
-    spyi_cuda_set_captured(gpu, captured);
+    gpu->base.recording = gpu->base.captured = captured;
     return SPY_OK;
 }
 

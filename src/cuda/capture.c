@@ -20,17 +20,10 @@ SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stre
            (gpu->cu.StreamIsCapturing(stream, &state) != SPYI_CU_OK || state != 0);
 }
 
-SPYI_FN void spyi_cuda_set_captured(spyi_cuda_gpu *gpu, bool captured) {
-    // Captured work was noted under the number of the open batch, which counts as finished only if it ends:
-    // it shall do so although it may get no other work.
-    if (gpu->base.captured && !captured) gpu->work++;
-    gpu->base.recording = gpu->base.captured = captured;
-}
-
 SPYI_FN void spyi_cuda_watch(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu), captured = spyi_cuda_is_captured(gpu, gpu->stream);
-    if (!SPYI_LIKELY(captured == gpu->base.captured)) spyi_cuda_set_captured(gpu, captured);
+    gpu->base.recording = gpu->base.captured = captured;
     spyi_cuda_leave(gpu, pushed);
 }
 

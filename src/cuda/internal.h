@@ -257,8 +257,6 @@ static inline void spyi_cuda_leave_relaxed(spyi_cuda_gpu *gpu, spyi_cuda_entered
 }
 // Returns whether the program captures the stream. The device's own stream is never captured.
 SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stream);
-// Notes whether work is captured from now on.
-SPYI_FN void spyi_cuda_set_captured(spyi_cuda_gpu *gpu, bool captured);
 SPYI_FN void spyi_cuda_watch(spyi_gpu *gpu);
 // Returns SPY_ERROR_UNSUPPORTED while the stream is being captured; `error` then says that the device cannot
 // `what` ("wait for") it.

@@ -247,7 +247,7 @@ SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream strea
     gpu->stream = stream;
     gpu->base.watched = stream != gpu->own_stream;
     if (gpu->base.watched) gpu->base.borrowed = true;
-    spyi_cuda_set_captured(gpu, captured);
+    gpu->base.recording = gpu->base.captured = captured;
     return SPY_OK;
 }
 
