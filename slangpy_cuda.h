@@ -1270,8 +1270,8 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
 #define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u     // largest number of kernels that have a graph of their own
-#define SPYI_CUDA_REPEAT_BYTES 256u // largest parameter block of a kernel with a graph of its own
+#define SPYI_CUDA_REPEATING 64u      // largest number of kernels that have a graph of their own
+#define SPYI_CUDA_REPEAT_BYTES 4096u // largest parameter block of a kernel with a graph of its own
 
 // >>nvrtc.c: NVRTC, opened at run time
 
@@ -1363,7 +1363,7 @@ typedef struct spyi_cuda_repeat {
     uint32_t launches;  // launches while the kernel had no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
     uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
-    char block[SPYI_CUDA_REPEAT_BYTES];
+    char *block;        // allocated with the graph; NULL without parameters
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
@@ -3709,7 +3709,7 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= SPYI_CUDA_REPEAT_BYTES;
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
@@ -3729,6 +3729,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
+    spyi_free(gpu->base.ctx, repeat->block, kernel->base.block_size);
+    repeat->block = NULL;
     // there is no graph, and so no slot
     if (repeat->graph == NULL) return;
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
@@ -3756,6 +3758,10 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     spyi_cu_result result;
     repeat->launches = 0;
     if (place == NULL) return false;
+    if (kernel->base.block_size > 0) {
+        repeat->block = (char *)spyi_allocate(gpu->base.ctx, kernel->base.block_size);
+        if (repeat->block == NULL) return false;
+    }
     int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.GraphCreate(&repeat->graph, 0);
     if (result == SPYI_CU_OK)

@@ -25,8 +25,8 @@
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
 #define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u     // largest number of kernels that have a graph of their own
-#define SPYI_CUDA_REPEAT_BYTES 256u // largest parameter block of a kernel with a graph of its own
+#define SPYI_CUDA_REPEATING 64u      // largest number of kernels that have a graph of their own
+#define SPYI_CUDA_REPEAT_BYTES 4096u // largest parameter block of a kernel with a graph of its own
 
 // >>nvrtc.c: NVRTC, opened at run time
 
@@ -118,7 +118,7 @@ typedef struct spyi_cuda_repeat {
     uint32_t launches;  // launches while the kernel had no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
     uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
-    char block[SPYI_CUDA_REPEAT_BYTES];
+    char *block;        // allocated with the graph; NULL without parameters
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {

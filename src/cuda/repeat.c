@@ -18,7 +18,7 @@
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= SPYI_CUDA_REPEAT_BYTES;
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
@@ -38,6 +38,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
+    spyi_free(gpu->base.ctx, repeat->block, kernel->base.block_size);
+    repeat->block = NULL;
     // there is no graph, and so no slot
     if (repeat->graph == NULL) return;
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
@@ -65,6 +67,10 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     spyi_cu_result result;
     repeat->launches = 0;
     if (place == NULL) return false;
+    if (kernel->base.block_size > 0) {
+        repeat->block = (char *)spyi_allocate(gpu->base.ctx, kernel->base.block_size);
+        if (repeat->block == NULL) return false;
+    }
     int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.GraphCreate(&repeat->graph, 0);
     if (result == SPYI_CU_OK)

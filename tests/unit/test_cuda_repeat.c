@@ -12,8 +12,10 @@
 static const char source[] = "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
                              "float4 wide(float4 x, float4 y, float4 z, uint b) { return x * y + z * float(b); }\n"
                              "[Differentiable] float times(float x, float w) { return x * w; }\n"
-                             "struct Large { uint v[100]; }\n"
-                             "uint large(Large l, uint x) { return l.v[99] * x; }\n";
+                             "struct Large { uint v[1100]; }\n"
+                             "uint large(Large l, uint x) { return l.v[99] * x; }\n"
+                             "struct Middle { uint v[200]; }\n"
+                             "uint middle(Middle m, uint x) { return m.v[99] * x; }\n";
 
 typedef struct side {
     spy_device *device;
@@ -29,7 +31,7 @@ static side sides[2]; // 0: plain launches
 typedef struct seen {
     unsigned grid[3];
     size_t size;
-    uint8_t params[1024];
+    uint8_t params[8192];
 } seen;
 static seen last;
 static uint64_t kernels;
@@ -164,11 +166,22 @@ static void test_counts(void **state) {
     assert_int_equal(fake->changes, 10);
     assert_int_equal(fake->launches, 15);
     // Many parameters go by a launch, as they always did.
-    uint32_t numbers[100] = { 0 };
+    static uint32_t numbers[1100];
     for (uint32_t i = 0; i < 40; i++)
         OK(sides[1].device, spy_call(spy_find_function(sides[1].module, "large"),
                                      SPY_ARGS(spy_arg_data("l", numbers, sizeof numbers), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     assert_int_equal(fake->launches, 55);
+    // Structs, and what slang-torch's kernels take: 800 bytes of which one changes.
+    fake->launches = fake->graph_launches = fake->changes = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        numbers[199] = i / 2;
+        OK(sides[1].device, spy_call(spy_find_function(sides[1].module, "middle"),
+                                     SPY_ARGS(spy_arg_data("m", numbers, 800), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+        assert_true(got(numbers, 800));
+    }
+    assert_int_equal(fake->launches, 15);
+    assert_int_equal(fake->graph_launches, 25);
+    assert_int_equal(fake->changes, 12);
     // The plain device.
     fake->launches = fake->graph_launches = 0;
     x = make(0, 64, "uint"), out = make(0, 64, "uint");
