@@ -50463,6 +50463,7 @@ struct spyi_variant {
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
+    uint32_t use_count; // those of the last run
     uint32_t use_capacity;
 };
 
@@ -50492,6 +50493,7 @@ struct spyi_plan {
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
+    struct spyi_same *same;   // the last dispatch (call/same.h); NULL if there was none
     uint64_t last_submit;     // batch of the last dispatch: the kernels live until it has finished
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
@@ -50617,6 +50619,10 @@ struct spyi_cache {
     spyi_plan *retired;
     spyi_values *values; // values of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
+    // The plan whose last run was one dispatch that can be repeated as it is, and its variant; NULL if the
+    // device's last run was not.
+    spyi_plan *ran;
+    spyi_variant *ran_variant;
 };
 
 typedef struct spyi_cache spyi_cache;
@@ -51182,6 +51188,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     spyi_bound_free(&plan->bound);
     free(plan->repeated_options);
     free(plan->absent);
+    free(plan->same);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -53201,6 +53208,9 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
+// Reports a failed call: the public function, the Slang function, and the error text, which it frees.
+SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                    spyi_text *error);
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
@@ -53387,6 +53397,9 @@ static inline uint64_t spyi_again_what(const spy_arg *arg) {
 // Learns from a call of one dispatch, which has just been made, how it is repeated.
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 
+// Returns whether the options have no pointers, and nothing that belongs to one call alone.
+SPYI_FN bool spyi_simple_options(const spy_call_options *o);
+
 // Notes on a call of several dispatches. spyi_again_note() adds one dispatch while it is in the launch.
 typedef struct spyi_again_notes {
     spyi_again_step steps[2 * SPYI_MOST_PASSES];
@@ -53405,6 +53418,41 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
 // Repeats a call of several dispatches. `uses` has the uses of all dispatches, and room for one more.
 SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
                                                       spyi_text *error);
+
+// >>call/same.h ---------------------------------------------------------------------------------------------
+
+// What a plan keeps of its last dispatch, for the next one that has the same arguments (same.c).
+
+#define SPYI_SAME_VALUES 24 // most arguments, with two more for each pair
+#define SPYI_SAME_NAME 40   // bytes of a name, with its NUL
+
+typedef struct spyi_same_value {
+    uint64_t what; // spy_arg.kind and .direction
+    uint64_t value;
+    uint64_t serial;            // of a tensor
+    const spy_tensor *grads[2]; // of a tensor
+    spy_dtype dtype;
+    char name[SPYI_SAME_NAME]; // "" if the argument was given by position
+} spyi_same_value;
+
+typedef struct spyi_same {
+    spyi_variant *variant; // NULL: the plan has done other work since
+    const spyi_launch *launch;
+    uint32_t threads[3];
+    uint32_t arg_count, value_count;
+    bool has_options;
+    spy_call_options options;
+    spyi_same_value values[SPYI_SAME_VALUES];
+} spyi_same;
+
+// Keeps what device->cache->ran has done for these arguments. Does nothing if such a dispatch cannot be
+// repeated.
+SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
+                            const spy_call_options *options);
+// Repeats one of the function's last dispatches, whose kernel, parameters and groups are all those of this
+// one. Returns false, having done nothing, if there is none. Allocates nothing.
+SPYI_FN bool spyi_same_dispatch(spy_function *function, const uint32_t threads[3], spy_args args,
+                                const spy_call_options *options, spy_status *status, spyi_text *error);
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
@@ -55337,6 +55385,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses);
     if (handles) use_count = spyi_listed_uses(device, uses, use_count);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
+    variant->use_count = use_count;
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
@@ -55375,6 +55424,14 @@ static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     return spyi_outputs_apart(b, values);
 }
 
+// Returns whether a dispatch takes all it needs from its block: no bindings, uniform buffers or handles, whose
+// contents may change, and no buffer of messages.
+static bool spyi_is_bare(const spyi_plan *plan, const spyi_variant *variant) {
+    const spyi_emitted *e = &variant->emitted;
+    return plan->bound.dispatch && !variant->bound_inputs.count && !e->prints && !e->binding_count &&
+           !variant->key.bindings && !((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -55392,7 +55449,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
-    s.launch->repeatable = NULL; // set when this call has succeeded
+    device->cache->ran = NULL;
+    if (plan->same) plan->same->variant = NULL; // the launch's block changes
+    s.launch->repeatable = NULL;                // set when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -55436,6 +55495,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
+    if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&
+        spyi_is_bare(plan, variant)) {
+        device->cache->ran = plan;
+        device->cache->ran_variant = variant;
+    }
     return status;
 }
 
@@ -55443,8 +55507,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
 
 // Learns how a call is repeated, from a call that has been made: its arguments, its plan and its launch.
 
-// Returns whether the options have no pointers, and nothing that belongs to one call alone.
-static bool spyi_simple_options(const spy_call_options *o) {
+SPYI_FN bool spyi_simple_options(const spy_call_options *o) {
     return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
                   !o->conformance_count && !o->thread_count.rank && !o->append_to);
 }
@@ -56188,6 +56251,130 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
     return false;
 }
 
+// >>call/same.c ---------------------------------------------------------------------------------------------
+
+// Repeats a dispatch that has the same arguments as an earlier one of its plan: the same tensors and numbers,
+// threads and options. The parameter block is then ready, and so are the uses of memory. Kernels that are
+// launched over the same tensors many times, as in training, cost as little as calls that repeat (again.c).
+//
+// Only arguments are kept that are compared completely: tensors by their serial numbers, numbers, and pairs
+// of tensors. Host memory, structs and other values may have changed behind their pointers.
+
+// >>comparing
+
+static inline bool spyi_same_name(const char *given, const char *name) {
+    return given ? strcmp(given, name) == 0 : name[0] == 0;
+}
+
+static bool spyi_same_is(const spy_device *device, const spy_arg *arg, const spyi_same_value *v) {
+    const spy_tensor *t = arg->value.tensor;
+    if (spyi_again_what(arg) != v->what || arg->dtype != v->dtype || arg->type || arg->_map_count ||
+        !spyi_same_name(arg->name, v->name))
+        return false;
+    if (arg->kind == SPY_ARG_KIND_PAIR) return arg->count == 2 && arg->value.fields;
+    if (arg->value.u != v->value) return false;
+    return arg->kind != SPY_ARG_KIND_TENSOR ||
+           (spyi_is_on(device, t, SPYI_KIND_TENSOR) && t->serial == v->serial && t->grads[0] == v->grads[0] &&
+            t->grads[1] == v->grads[1]);
+}
+
+static bool spyi_same_args(const spy_device *device, const spyi_same *same, spy_args args) {
+    const spyi_same_value *v = same->values;
+    if (args.count != same->arg_count) return false;
+    for (size_t i = 0; i < args.count; i++) {
+        const spy_arg *arg = &args.items[i];
+        if (!spyi_same_is(device, arg, v++)) return false;
+        for (int part = 0; part < 2 && arg->kind == SPY_ARG_KIND_PAIR; part++)
+            if (!spyi_same_is(device, &arg->value.fields[part], v++)) return false;
+    }
+    return true;
+}
+
+static bool spyi_same_options(const spyi_same *same, const spy_call_options *options) {
+    if (!same->has_options) return !options || spyi_options_are_plain(options);
+    return options && memcmp(&same->options, options, sizeof *options) == 0;
+}
+
+// >>keeping
+
+static bool spyi_same_take(const spy_arg *arg, spyi_same *same, bool in_pair) {
+    bool tensor = arg->kind == SPY_ARG_KIND_TENSOR, pair = arg->kind == SPY_ARG_KIND_PAIR && !in_pair;
+    bool number = arg->kind >= SPY_ARG_KIND_BOOL && arg->kind <= SPY_ARG_KIND_FLOAT;
+    size_t length = arg->name ? strlen(arg->name) : 0;
+    if ((!tensor && !number && !pair) || arg->type || arg->_map_count || length >= SPYI_SAME_NAME ||
+        same->value_count == SPYI_SAME_VALUES || (pair && arg->count != 2))
+        return false;
+    spyi_same_value *v = &same->values[same->value_count++];
+    memset(v, 0, sizeof *v);
+    v->what = spyi_again_what(arg);
+    v->dtype = arg->dtype;
+    if (length) memcpy(v->name, arg->name, length);
+    if (!pair) v->value = arg->value.u;
+    if (tensor) {
+        v->serial = arg->value.tensor->serial;
+        memcpy(v->grads, arg->value.tensor->grads, sizeof v->grads);
+    }
+    return !pair || (spyi_same_take(&arg->value.fields[0], same, true) &&
+                     spyi_same_take(&arg->value.fields[1], same, true));
+}
+
+SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
+                            const spy_call_options *options) {
+    spyi_plan *plan = function->object.device->cache->ran;
+    if (!plan || plan->function != function || !spyi_simple_options(options)) return;
+    if (!plan->same) plan->same = (spyi_same *)spyi_malloc(sizeof *plan->same);
+    spyi_same *same = plan->same;
+    if (!same) return; // the long way works without it
+    same->variant = NULL;
+    same->value_count = 0;
+    for (size_t i = 0; i < args.count; i++)
+        if (!spyi_same_take(&args.items[i], same, false)) return;
+    same->arg_count = (uint32_t)args.count;
+    same->has_options = !spyi_options_are_plain(options);
+    if (same->has_options) memcpy(&same->options, options, sizeof *options);
+    memcpy(same->threads, threads, sizeof same->threads);
+    same->launch = plan->launch;
+    same->variant = function->object.device->cache->ran_variant;
+}
+
+// >>repeating
+
+static spy_status spyi_same_run(spyi_plan *plan, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_same *same = plan->same;
+    const spyi_variant *variant = same->variant;
+    spyi_dispatch dispatch;
+    memset(&dispatch, 0, sizeof dispatch);
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.kernel = variant->kernel;
+    dispatch.block = same->launch->block;
+    memcpy(dispatch.groups, same->launch->groups, sizeof dispatch.groups);
+    spy_status status = spyi_record_with(device, &dispatch.work, variant->uses, variant->use_count,
+                                         variant->untracked, error);
+    plan->last_submit = device->last_submit;
+    return status;
+}
+
+SPYI_FN bool spyi_same_dispatch(spy_function *function, const uint32_t threads[3], spy_args args,
+                                const spy_call_options *options, spy_status *status, spyi_text *error) {
+    spy_device *device = function->object.device;
+    if (args.count && !args.items) return false;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        const spyi_same *same = plan ? plan->same : NULL;
+        if (!same || !same->variant || memcmp(same->threads, threads, sizeof same->threads) != 0 ||
+            !spyi_same_options(same, options) || !spyi_same_args(device, same, args))
+            continue;
+        *status = spyi_same_run(plan, error);
+        if (*status == SPY_OK) device->stats.calls++;
+        if (i > 0) spyi_make_recent(function, plan);
+        spyi_lru_touch(device->cache, plan);
+        device->stats.plan_hits++;
+        return true;
+    }
+    return false;
+}
+
 // >>call/snapshot.c -----------------------------------------------------------------------------------------
 
 // Copies of a call's values, which outlive the caller's arguments, and snapshots of its tensors, for compile
@@ -56852,9 +57039,8 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summe
 // spy_call and its companions. The stages of a call, in order: describe and sign, look up, (bind, emit,
 // compile), run.
 
-// Reports a failed call: the public function, the Slang function, and the error text.
-static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
-                                   spyi_text *error) {
+SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                    spyi_text *error) {
     spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
               spyi_text_str(error));
     spyi_text_free(error);
@@ -57230,8 +57416,15 @@ static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads
                                    const spy_call_options *options, const char *name) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!threads->counts && spyi_same_dispatch(function, threads->count, args, options, &status, &error)) {
+        if (status != SPY_OK) (void)spyi_call_failed(function, status, name, &error);
+        spyi_leave(function);
+        return status;
+    }
     const char *problem = spyi_dispatch_problem(function, args, options);
-    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
     const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
     if (problem) {
         spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
@@ -57248,6 +57441,7 @@ static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
         status = spyi_call_inside(function, list, options, threads, name);
+        if (status == SPY_OK && !threads->counts) spyi_same_keep(function, threads->count, args, options);
     }
     spyi_leave(function);
     return status;
