@@ -14221,6 +14221,11 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may be in recordings that the engine has not reported as executed; 0 means
     // no such recording.
     uint64_t held_from;
+    // Work goes to a stream of the program, which may begin to capture it at any time: spyi_watch() asks.
+    bool watched;
+    // `recording` is true because the program captures the stream. Nothing reports when the captured work
+    // runs, and it may run many times: what it uses is kept until the device is released.
+    bool captured;
 } spyi_gpu_base;
 
 static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
@@ -14284,12 +14289,25 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
+    // Sets `recording` and `captured`. NULL in backends that never set `watched`.
+    void (*watch)(spyi_gpu *gpu);
     // Textures and samplers (image.h); NULL means that the backend has none.
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
     spyi_target target; // what its kernels are compiled to
 };
+
+// Brings `recording` up to date. Call it before `recording` decides about work.
+static inline void spyi_watch(spyi_gpu_base *base) {
+    if (!SPYI_LIKELY(!base->watched)) base->backend->watch((spyi_gpu *)(void *)base);
+}
+
+// What an error says of work that cannot have results now.
+static inline const char *spyi_recording_text(const spyi_gpu_base *base) {
+    return base->captured ? "the device's stream is being captured"
+                          : "calls are being recorded into a command buffer that is not submitted here";
+}
 
 // >>wait.c
 
@@ -17519,6 +17537,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
+                                                     NULL, // no stream of the program
                                                      &spyi_null_images,
                                                      &spyi_null_raster,
                                                      SPYI_TARGET_SPIRV }; // or that of its desc
@@ -17899,10 +17918,18 @@ struct spyi_resource {
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0 if there is none.
+    // is not used again. 0 if there is none. SPYI_HELD_ALWAYS once captured work has used the resource.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
+
+#define SPYI_HELD_ALWAYS UINT64_MAX // until the device is released
+
+// Returns whether recorded or captured work may still use the resource.
+static inline bool spyi_is_held(const spyi_resource *resource, uint64_t held_from) {
+    return resource->held_submit == SPYI_HELD_ALWAYS ||
+           (held_from != 0 && resource->held_submit >= held_from);
+}
 
 static inline void spyi_resource_retain(spyi_resource *resource) {
     resource->references++;
@@ -20842,25 +20869,24 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    uint64_t held_from = device->base->held_from;
     // An imported block stays in its list until its hazards are over, see spyi_pool_import().
     if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->resource.held_submit < held_from) {
+    if (!spyi_is_held(&storage->resource, device->base->held_from)) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // An engine's recording uses the block. Work that used it again could be submitted before that recording.
+    // An engine's recording uses the block: work that used it again could be submitted before that recording.
+    // Or a captured graph does, which uses it at each launch.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_pool_release_held(spy_device *device) {
-    uint64_t held_from = device->base->held_from;
+static void spyi_pool_release_waiting(spy_device *device, bool all) {
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
-        if (held_from != 0 && storage->resource.held_submit >= held_from) {
+        if (!all && spyi_is_held(&storage->resource, device->base->held_from)) {
             at = &storage->next;
             continue;
         }
@@ -20868,6 +20894,10 @@ SPYI_FN void spyi_pool_release_held(spy_device *device) {
         device->pool.waiting_bytes -= storage->size;
         spyi_pool_free_block(device, storage);
     }
+}
+
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
+    spyi_pool_release_waiting(device, false);
 }
 
 SPYI_FN void spyi_pool_trim(spy_device *device) {
@@ -20904,8 +20934,9 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    device->base->held_from = 0; // recordings not reported as executed must not be submitted any more
-    spyi_pool_release_held(device);
+    // Recordings not reported as executed must not be submitted any more, nor captured graphs be launched.
+    device->base->held_from = 0;
+    spyi_pool_release_waiting(device, true);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     spyi_free(&device->ctx, device->transitions, device->transition_capacity * sizeof *device->transitions);
@@ -21120,7 +21151,10 @@ static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) 
     return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
 }
 
-static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t count, uint64_t submit) {
+// Notes that recorded work uses the resources. What captured work uses stays held.
+static SPYI_HAZARDS_COLD void spyi_hold_uses(const spy_device *device, const spyi_use *uses, uint32_t count,
+                                             uint64_t submit) {
+    if (device->base->captured) submit = SPYI_HELD_ALWAYS;
     for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
 }
 
@@ -21128,7 +21162,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     uint64_t submit = device->base->open;
     device->last_submit = submit;
-    if (device->base->recording) spyi_hold_uses(uses, count, submit);
+    if (device->base->recording) spyi_hold_uses(device, uses, count, submit);
     if (untracked) device->untracked_submit = submit;
     return submit;
 }
@@ -21161,6 +21195,7 @@ static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     spyi_before before;
     bool barrier = untracked || device->barrier_owed;
+    spyi_watch(device->base);
     for (uint32_t i = 0; i < count; i++) {
         if (!SPYI_LIKELY(uses[i].how < SPYI_USE_COUNTS))
             return spyi_take_special(device, uses, count, untracked);
@@ -21180,6 +21215,7 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
     bool barrier = device->barrier_owed;
+    spyi_watch(device->base);
     if (noted->epoch != device->epoch || noted->submit != device->base->open || device->base->recording) {
         from = uses;
         to = uses + count;
@@ -21219,8 +21255,8 @@ SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         uses[i].resource->use_submit = submit;
         if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
-        if (device->base->recording) uses[i].resource->held_submit = submit;
     }
+    if (device->base->recording) spyi_hold_uses(device, uses, count, submit);
 }
 
 // >>data/tensor_overlap.c -----------------------------------------------------------------------------------
@@ -22078,8 +22114,7 @@ static void spyi_image_free(spy_device *device, spyi_texture_image *image) {
 
 static bool spyi_image_is_finished(spy_device *device, const spyi_texture_image *image) {
     const spyi_resource *r = &image->texture.resource;
-    uint64_t held_from = device->base->held_from;
-    if (held_from != 0 && r->held_submit >= held_from) return false;
+    if (spyi_is_held(r, device->base->held_from)) return false;
     return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
 }
 
@@ -23432,7 +23467,7 @@ static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_textu
 static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
     const spyi_gpu_base *gpu = t->object.device->base;
     const spyi_resource *r = &t->image->texture.resource;
-    if (gpu->recording) {
+    if (gpu->recording && !gpu->captured) {
         spyi_text_add(error,
                       "work goes into a command buffer of the program now, whose results cannot be read "
                       "before it is submitted");
@@ -27200,8 +27235,9 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
+    spyi_watch(device->base);
     if (device->base->recording) {
-        spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
+        spyi_text_add(error, "%s", spyi_recording_text(device->base));
         return SPY_ERROR_UNSUPPORTED;
     }
     const spyi_storage *storage = p->storage;
@@ -27459,7 +27495,9 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];
-    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    if (SPYI_LIKELY(!b) || !b->storage) return SPY_OK;
+    spyi_watch(device->base);
+    if (device->base->recording) return SPY_OK;
     spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
                                                   sizeof record, 0, error);
     if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;
@@ -52496,6 +52534,7 @@ struct spyi_variant {
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
+    uint32_t use_count; // those of the last run
     uint32_t use_capacity;
 };
 
@@ -52525,6 +52564,7 @@ struct spyi_plan {
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
+    struct spyi_same *same;   // the last dispatch (call/same.h); NULL if there was none
     uint64_t last_submit;     // batch of the last dispatch: the kernels live until it has finished
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
@@ -52650,6 +52690,10 @@ struct spyi_cache {
     spyi_plan *retired;
     spyi_values *values; // values of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
+    // The plan whose last run was one dispatch that can be repeated as it is, and its variant; NULL if the
+    // device's last run was not.
+    spyi_plan *ran;
+    spyi_variant *ran_variant;
 };
 
 typedef struct spyi_cache spyi_cache;
@@ -53219,6 +53263,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     spyi_bound_free(&plan->bound);
     free(plan->repeated_options);
     free(plan->absent);
+    free(plan->same);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -55264,6 +55309,9 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
+// Reports a failed call: the public function, the Slang function, and the error text, which it frees.
+SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                    spyi_text *error);
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
@@ -55450,6 +55498,9 @@ static inline uint64_t spyi_again_what(const spy_arg *arg) {
 // Learns from a call of one dispatch, which has just been made, how it is repeated.
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 
+// Returns whether the options have no pointers, and nothing that belongs to one call alone.
+SPYI_FN bool spyi_simple_options(const spy_call_options *o);
+
 // Notes on a call of several dispatches. spyi_again_note() adds one dispatch while it is in the launch.
 typedef struct spyi_again_notes {
     spyi_again_step steps[2 * SPYI_MOST_PASSES];
@@ -55468,6 +55519,41 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
 // Repeats a call of several dispatches. `uses` has the uses of all dispatches, and room for one more.
 SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
                                                       spyi_text *error);
+
+// >>call/same.h ---------------------------------------------------------------------------------------------
+
+// What a plan keeps of its last dispatch, for the next one that has the same arguments (same.c).
+
+#define SPYI_SAME_VALUES 24 // most arguments, with two more for each pair
+#define SPYI_SAME_NAME 40   // bytes of a name, with its NUL
+
+typedef struct spyi_same_value {
+    uint64_t what; // spy_arg.kind and .direction
+    uint64_t value;
+    uint64_t serial;            // of a tensor
+    const spy_tensor *grads[2]; // of a tensor
+    spy_dtype dtype;
+    char name[SPYI_SAME_NAME]; // "" if the argument was given by position
+} spyi_same_value;
+
+typedef struct spyi_same {
+    spyi_variant *variant; // NULL: the plan has done other work since
+    const spyi_launch *launch;
+    uint32_t threads[3];
+    uint32_t arg_count, value_count;
+    bool has_options;
+    spy_call_options options;
+    spyi_same_value values[SPYI_SAME_VALUES];
+} spyi_same;
+
+// Keeps what device->cache->ran has done for these arguments. Does nothing if such a dispatch cannot be
+// repeated.
+SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
+                            const spy_call_options *options);
+// Repeats one of the function's last dispatches, whose kernel, parameters and groups are all those of this
+// one. Returns false, having done nothing, if there is none. Allocates nothing.
+SPYI_FN bool spyi_same_dispatch(spy_function *function, const uint32_t threads[3], spy_args args,
+                                const spy_call_options *options, spy_status *status, spyi_text *error);
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
@@ -57550,14 +57636,14 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
 // What a call gives back: results in host memory, new tensors, and the descriptions of both.
 
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->sink) spyi_watch(s->device->base);
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
-        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
-                      leaf->path,
-                      s->sink ? "the call is recorded into a command list"
-                              : "calls are being recorded into a command buffer that is not submitted here");
+        spyi_text_add(
+            error, "'%s' returns to host memory, but %s; give it a tensor and read that later", leaf->path,
+            s->sink ? "the call is recorded into a command list" : spyi_recording_text(s->device->base));
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -57693,6 +57779,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses);
     if (handles) use_count = spyi_listed_uses(device, uses, use_count);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
+    variant->use_count = use_count;
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
@@ -57731,6 +57818,14 @@ static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     return spyi_outputs_apart(b, values);
 }
 
+// Returns whether a dispatch takes all it needs from its block: no bindings, uniform buffers or handles, whose
+// contents may change, and no buffer of messages.
+static bool spyi_is_bare(const spyi_plan *plan, const spyi_variant *variant) {
+    const spyi_emitted *e = &variant->emitted;
+    return plan->bound.dispatch && !variant->bound_inputs.count && !e->prints && !e->binding_count &&
+           !variant->key.bindings && !((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -57748,7 +57843,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
-    s.launch->repeatable = NULL; // set when this call has succeeded
+    device->cache->ran = NULL;
+    if (plan->same) plan->same->variant = NULL; // the launch's block changes
+    s.launch->repeatable = NULL;                // set when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -57792,6 +57889,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
+    if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&
+        spyi_is_bare(plan, variant)) {
+        device->cache->ran = plan;
+        device->cache->ran_variant = variant;
+    }
     return status;
 }
 
@@ -57801,8 +57903,7 @@ SPYI_COLD_BEGIN
 
 // Learns how a call is repeated, from a call that has been made: its arguments, its plan and its launch.
 
-// Returns whether the options have no pointers, and nothing that belongs to one call alone.
-static bool spyi_simple_options(const spy_call_options *o) {
+SPYI_FN bool spyi_simple_options(const spy_call_options *o) {
     return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
                   !o->conformance_count && !o->thread_count.rank && !o->append_to);
 }
@@ -58211,6 +58312,7 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
         uses[use_count++] =
             spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
     }
+    spyi_watch(device->base);
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
     if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
         ++again->runs == SPYI_AGAIN_GRAPH_AFTER)
@@ -58539,6 +58641,130 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
         spyi_plan *plan = function->recent[i];
         if (!plan || !spyi_options_repeat(plan, options) || !spyi_call_again(plan, args, status, error))
             continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        spyi_lru_touch(device->cache, plan);
+        device->stats.plan_hits++;
+        return true;
+    }
+    return false;
+}
+
+// >>call/same.c ---------------------------------------------------------------------------------------------
+
+// Repeats a dispatch that has the same arguments as an earlier one of its plan: the same tensors and numbers,
+// threads and options. The parameter block is then ready, and so are the uses of memory. Kernels that are
+// launched over the same tensors many times, as in training, cost as little as calls that repeat (again.c).
+//
+// Only arguments are kept that are compared completely: tensors by their serial numbers, numbers, and pairs
+// of tensors. Host memory, structs and other values may have changed behind their pointers.
+
+// >>comparing
+
+static inline bool spyi_same_name(const char *given, const char *name) {
+    return given ? strcmp(given, name) == 0 : name[0] == 0;
+}
+
+static bool spyi_same_is(const spy_device *device, const spy_arg *arg, const spyi_same_value *v) {
+    const spy_tensor *t = arg->value.tensor;
+    if (spyi_again_what(arg) != v->what || arg->dtype != v->dtype || arg->type || arg->_map_count ||
+        !spyi_same_name(arg->name, v->name))
+        return false;
+    if (arg->kind == SPY_ARG_KIND_PAIR) return arg->count == 2 && arg->value.fields;
+    if (arg->value.u != v->value) return false;
+    return arg->kind != SPY_ARG_KIND_TENSOR ||
+           (spyi_is_on(device, t, SPYI_KIND_TENSOR) && t->serial == v->serial && t->grads[0] == v->grads[0] &&
+            t->grads[1] == v->grads[1]);
+}
+
+static bool spyi_same_args(const spy_device *device, const spyi_same *same, spy_args args) {
+    const spyi_same_value *v = same->values;
+    if (args.count != same->arg_count) return false;
+    for (size_t i = 0; i < args.count; i++) {
+        const spy_arg *arg = &args.items[i];
+        if (!spyi_same_is(device, arg, v++)) return false;
+        for (int part = 0; part < 2 && arg->kind == SPY_ARG_KIND_PAIR; part++)
+            if (!spyi_same_is(device, &arg->value.fields[part], v++)) return false;
+    }
+    return true;
+}
+
+static bool spyi_same_options(const spyi_same *same, const spy_call_options *options) {
+    if (!same->has_options) return !options || spyi_options_are_plain(options);
+    return options && memcmp(&same->options, options, sizeof *options) == 0;
+}
+
+// >>keeping
+
+static bool spyi_same_take(const spy_arg *arg, spyi_same *same, bool in_pair) {
+    bool tensor = arg->kind == SPY_ARG_KIND_TENSOR, pair = arg->kind == SPY_ARG_KIND_PAIR && !in_pair;
+    bool number = arg->kind >= SPY_ARG_KIND_BOOL && arg->kind <= SPY_ARG_KIND_FLOAT;
+    size_t length = arg->name ? strlen(arg->name) : 0;
+    if ((!tensor && !number && !pair) || arg->type || arg->_map_count || length >= SPYI_SAME_NAME ||
+        same->value_count == SPYI_SAME_VALUES || (pair && arg->count != 2))
+        return false;
+    spyi_same_value *v = &same->values[same->value_count++];
+    memset(v, 0, sizeof *v);
+    v->what = spyi_again_what(arg);
+    v->dtype = arg->dtype;
+    if (length) memcpy(v->name, arg->name, length);
+    if (!pair) v->value = arg->value.u;
+    if (tensor) {
+        v->serial = arg->value.tensor->serial;
+        memcpy(v->grads, arg->value.tensor->grads, sizeof v->grads);
+    }
+    return !pair || (spyi_same_take(&arg->value.fields[0], same, true) &&
+                     spyi_same_take(&arg->value.fields[1], same, true));
+}
+
+SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
+                            const spy_call_options *options) {
+    spyi_plan *plan = function->object.device->cache->ran;
+    if (!plan || plan->function != function || !spyi_simple_options(options)) return;
+    if (!plan->same) plan->same = (spyi_same *)spyi_malloc(sizeof *plan->same);
+    spyi_same *same = plan->same;
+    if (!same) return; // the long way works without it
+    same->variant = NULL;
+    same->value_count = 0;
+    for (size_t i = 0; i < args.count; i++)
+        if (!spyi_same_take(&args.items[i], same, false)) return;
+    same->arg_count = (uint32_t)args.count;
+    same->has_options = !spyi_options_are_plain(options);
+    if (same->has_options) memcpy(&same->options, options, sizeof *options);
+    memcpy(same->threads, threads, sizeof same->threads);
+    same->launch = plan->launch;
+    same->variant = function->object.device->cache->ran_variant;
+}
+
+// >>repeating
+
+static spy_status spyi_same_run(spyi_plan *plan, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_same *same = plan->same;
+    const spyi_variant *variant = same->variant;
+    spyi_dispatch dispatch;
+    memset(&dispatch, 0, sizeof dispatch);
+    dispatch.work = spyi_work_of(spyi_work_dispatch());
+    dispatch.kernel = variant->kernel;
+    dispatch.block = same->launch->block;
+    memcpy(dispatch.groups, same->launch->groups, sizeof dispatch.groups);
+    spy_status status = spyi_record_with(device, &dispatch.work, variant->uses, variant->use_count,
+                                         variant->untracked, error);
+    plan->last_submit = device->last_submit;
+    return status;
+}
+
+SPYI_FN bool spyi_same_dispatch(spy_function *function, const uint32_t threads[3], spy_args args,
+                                const spy_call_options *options, spy_status *status, spyi_text *error) {
+    spy_device *device = function->object.device;
+    if (args.count && !args.items) return false;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        const spyi_same *same = plan ? plan->same : NULL;
+        if (!same || !same->variant || memcmp(same->threads, threads, sizeof same->threads) != 0 ||
+            !spyi_same_options(same, options) || !spyi_same_args(device, same, args))
+            continue;
+        *status = spyi_same_run(plan, error);
+        if (*status == SPY_OK) device->stats.calls++;
         if (i > 0) spyi_make_recent(function, plan);
         spyi_lru_touch(device->cache, plan);
         device->stats.plan_hits++;
@@ -59219,9 +59445,8 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summe
 // spy_call and its companions. The stages of a call, in order: describe and sign, look up, (bind, emit,
 // compile), run.
 
-// Reports a failed call: the public function, the Slang function, and the error text.
-static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
-                                   spyi_text *error) {
+SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                    spyi_text *error) {
     spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
               spyi_text_str(error));
     spyi_text_free(error);
@@ -59602,8 +59827,15 @@ static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads
                                    const spy_call_options *options, const char *name) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!threads->counts && spyi_same_dispatch(function, threads->count, args, options, &status, &error)) {
+        if (status != SPY_OK) (void)spyi_call_failed(function, status, name, &error);
+        spyi_leave(function);
+        return status;
+    }
     const char *problem = spyi_dispatch_problem(function, args, options);
-    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
     const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
     if (problem) {
         spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
@@ -59620,6 +59852,7 @@ static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
         status = spyi_call_inside(function, list, options, threads, name);
+        if (status == SPY_OK && !threads->counts) spyi_same_keep(function, threads->count, args, options);
     }
     spyi_leave(function);
     return status;
@@ -60811,8 +61044,7 @@ static void spyi_pipeline_free(spy_device *device, spyi_pipeline *p) {
 
 static bool spyi_pipeline_is_finished(spy_device *device, const spyi_pipeline *p) {
     const spyi_resource *r = &p->head.resource;
-    uint64_t held_from = device->base->held_from;
-    if (held_from != 0 && r->held_submit >= held_from) return false;
+    if (spyi_is_held(r, device->base->held_from)) return false;
     return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
 }
 
@@ -65049,6 +65281,11 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
+    spyi_gpu_base *base = list->sink.object.device->base;
+    spyi_watch(base);
+    // A stream that is being captured gets the operations themselves: the program's graph then holds them,
+    // whatever becomes of the list.
+    if (base->captured) return spyi_list_run(list, error);
     if (spyi_list_wants_graph(list)) {
         spy_status status = spyi_list_make_graph(list, error);
         if (status != SPY_OK) return status;

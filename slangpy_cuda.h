@@ -1051,6 +1051,7 @@ enum { // CUdevice_attribute
 
 enum { // others
     SPYI_CU_STREAM_NON_BLOCKING = 1,
+    SPYI_CU_CAPTURE_RELAXED = 2, // of CUstreamCaptureMode
     SPYI_CU_EVENT_DEFAULT = 0,
     SPYI_CU_EVENT_DISABLE_TIMING = 2,
     SPYI_CU_HOST_ALLOC_PORTABLE = 1,
@@ -1106,7 +1107,8 @@ typedef struct spyi_cu_view_desc { // CUDA_RESOURCE_VIEW_DESC
 } spyi_cu_view_desc;
 
 typedef char spyi_cu_check_images[sizeof(spyi_cu_array_desc) == 40 && sizeof(spyi_cu_resource_desc) == 144 &&
-                                          sizeof(spyi_cu_texture_desc) == 104 && sizeof(spyi_cu_view_desc) == 112
+                                          sizeof(spyi_cu_texture_desc) == 104 &&
+                                          sizeof(spyi_cu_view_desc) == 112
                                       ? 1
                                       : -1];
 
@@ -1202,6 +1204,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
     X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
     X(StreamIsCapturing, "cuStreamIsCapturing", (spyi_cu_stream stream, int *state))                         \
+    X(ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *mode))                     \
     X(StreamSynchronize, "cuStreamSynchronize", (spyi_cu_stream stream))                                     \
     X(StreamWaitEvent, "cuStreamWaitEvent", (spyi_cu_stream stream, spyi_cu_event event, unsigned flags))    \
     X(StreamGetCtx, "cuStreamGetCtx", (spyi_cu_stream stream, spyi_cu_context * context))                    \
@@ -1267,8 +1270,8 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
 #define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u     // largest number of kernels that have a graph of their own
-#define SPYI_CUDA_REPEAT_BYTES 256u // largest parameter block of a kernel with a graph of its own
+#define SPYI_CUDA_REPEATING 64u      // largest number of kernels that have a graph of their own
+#define SPYI_CUDA_REPEAT_BYTES 4096u // largest parameter block of a kernel with a graph of its own
 
 // >>nvrtc.c: NVRTC, opened at run time
 
@@ -1313,8 +1316,9 @@ SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
 // the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
 // before it.
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
-                            const char *const *options, int option_count, spyi_text *code, spyi_text *log);
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source,
+                            const char *name, const char *const *options, int option_count, spyi_text *code,
+                            spyi_text *log);
 
 // >>prelude.c: from a kernel's text to device code
 
@@ -1355,11 +1359,11 @@ typedef struct spyi_cuda_staging {
 typedef struct spyi_cuda_repeat {
     spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
     spyi_cu_node node;
-    spyi_cu_exec exec; // NULL means that the kernel has no graph
+    spyi_cu_exec exec;  // NULL means that the kernel has no graph
     uint32_t launches;  // launches while the kernel had no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
     uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
-    char block[SPYI_CUDA_REPEAT_BYTES];
+    char *block;        // allocated with the graph; NULL without parameters
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
@@ -1373,7 +1377,9 @@ typedef struct spyi_cuda_kernel {
     spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
-    bool repeats; // the kernel may be launched by a graph of its own
+    bool repeats;  // the kernel may be launched by a graph of its own
+    bool captured; // a graph of the program may launch the kernel, so its module stays loaded
+    struct spyi_cuda_kernel *next_kept;
     spyi_cuda_repeat repeat;
     char label[64]; // truncated
 } spyi_cuda_kernel;
@@ -1430,6 +1436,10 @@ typedef struct spyi_cuda_gpu {
     spyi_cuda_graph *graph; // graph that is being recorded; NULL means that work runs at once
     bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
+    // What captured work uses until the device is released (capture.c): pages with its parameters, and kernels
+    // that the core has destroyed.
+    spyi_cuda_page *kept_pages;
+    spyi_cuda_kernel *kept_kernels;
 
     char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL if there is none
 } spyi_cuda_gpu;
@@ -1463,6 +1473,41 @@ static inline void spyi_cuda_leave(spyi_cuda_gpu *gpu, bool pushed) {
 static inline spyi_cuda_gpu *spyi_cuda_cast(spyi_gpu *gpu) {
     return (spyi_cuda_gpu *)(void *)gpu;
 }
+
+// >>capture.c
+// Allows this thread, until spyi_cuda_restore() gets the result, the calls of the driver that would make the
+// captures of any thread invalid. Source: cuThreadExchangeStreamCaptureMode in CUDA's documentation.
+static inline int spyi_cuda_relax(spyi_cuda_gpu *gpu) {
+    int mode = SPYI_CU_CAPTURE_RELAXED;
+    (void)gpu->cu.ThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+static inline void spyi_cuda_restore(spyi_cuda_gpu *gpu, int mode) {
+    (void)gpu->cu.ThreadExchangeStreamCaptureMode(&mode);
+}
+// spyi_cuda_enter() and spyi_cuda_relax(), for functions that are no hot path.
+typedef struct spyi_cuda_entered {
+    bool pushed;
+    int mode;
+} spyi_cuda_entered;
+static inline spyi_cuda_entered spyi_cuda_enter_relaxed(spyi_cuda_gpu *gpu) {
+    spyi_cuda_entered entered;
+    entered.pushed = spyi_cuda_enter(gpu);
+    entered.mode = spyi_cuda_relax(gpu);
+    return entered;
+}
+static inline void spyi_cuda_leave_relaxed(spyi_cuda_gpu *gpu, spyi_cuda_entered entered) {
+    spyi_cuda_restore(gpu, entered.mode);
+    spyi_cuda_leave(gpu, entered.pushed);
+}
+// Returns whether the program captures the stream. The device's own stream is never captured.
+SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stream);
+SPYI_FN void spyi_cuda_watch(spyi_gpu *gpu);
+// Returns SPY_ERROR_UNSUPPORTED while the stream is being captured; `error` then says that the device cannot
+// `what` ("wait for") it.
+SPYI_FN spy_status spyi_cuda_check_captured(spyi_cuda_gpu *gpu, const char *what, spyi_text *error);
+SPYI_FN void spyi_cuda_keep_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
+SPYI_FN void spyi_cuda_free_kept(spyi_cuda_gpu *gpu);
 
 // >>stream.c
 SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error);
@@ -1498,7 +1543,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, s
                                             spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // Takes `size` bytes of a page: pinned memory *host and device memory *device, valid until the open batch has
-// finished.
+// finished, or for captured work until the device is released.
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error);
 // Takes `size` bytes from a list of pages, valid until the list's owner frees the pages.
@@ -1513,6 +1558,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+SPYI_FN void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Returns whether all parameters are in the dispatch's block: the kernel has no uniform buffers, and its
 // block is not in memory.
@@ -2556,7 +2602,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
     spy_status status;
-    bool pushed;
+    spyi_cuda_entered entered;
     if (SPYI_DESC_PROBLEM(spy_cuda_desc, given) != NULL) {
         spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_cuda_desc, given));
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -2577,11 +2623,11 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     else status = spyi_cuda_retain_context(gpu, desc, error);
     if (status != SPY_OK) return status;
     spyi_cuda_set_limits(gpu);
-    pushed = spyi_cuda_enter(gpu);
+    entered = spyi_cuda_enter_relaxed(gpu);
     status = spyi_cuda_make_stream(gpu, error);
     if (status == SPY_OK && given != NULL && given->stream != NULL)
         status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)given->stream, error);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
@@ -2614,13 +2660,17 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
     spyi_context *ctx = gpu->base.ctx;
     if (gpu->context != NULL) {
         spyi_cu_context now = NULL;
-        bool pushed = spyi_cuda_enter(gpu);
-        if (gpu->stream != NULL && !gpu->lost) (void)gpu->cu.StreamSynchronize(gpu->stream);
+        spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
+        if (gpu->stream != NULL && !gpu->lost) {
+            spyi_watch(&gpu->base);
+            if (!gpu->base.captured) (void)gpu->cu.StreamSynchronize(gpu->stream);
+        }
+        spyi_cuda_free_kept(gpu);
         spyi_cuda_destroy_staging(gpu);
         spyi_cuda_destroy_time(gpu);
         spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
-        spyi_cuda_leave(gpu, pushed);
+        spyi_cuda_leave_relaxed(gpu, entered);
         // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
         // destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
@@ -2633,6 +2683,62 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
 }
 
 SPYI_COLD_END
+
+// >>cuda/capture.c ------------------------------------------------------------------------------------------
+
+// Streams that the program captures into a CUDA graph (cuStreamBeginCapture; torch.cuda.graph). What goes to
+// such a stream does not run then. It runs at each launch of the program's graph, of which the device hears
+// nothing. So, while the stream is being captured:
+//
+// - Work belongs to no batch. No event of the device is recorded in the stream or waited for from it: CUDA
+//   refuses both, and the capture becomes invalid.
+// - What the work uses stays as it is until the device is released: the pool's memory, the pages with
+//   parameters, and kernels.
+// - Nothing can be read back or waited for; errors say why.
+// - The device's earlier work is done before the capture begins to get work, by a wait of the host, because
+//   the graph cannot wait for it.
+//
+// Other calls of the driver that take part in no stream, such as cuMemAlloc, are forbidden by default while
+// any thread captures. They are made between spyi_cuda_relax() and spyi_cuda_restore().
+
+SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stream) {
+    int state = 0;
+    return stream != gpu->own_stream &&
+           (gpu->cu.StreamIsCapturing(stream, &state) != SPYI_CU_OK || state != 0);
+}
+
+SPYI_FN void spyi_cuda_watch(spyi_gpu *base) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu), captured = spyi_cuda_is_captured(gpu, gpu->stream);
+    gpu->base.recording = gpu->base.captured = captured;
+    spyi_cuda_leave(gpu, pushed);
+}
+
+SPYI_FN spy_status spyi_cuda_check_captured(spyi_cuda_gpu *gpu, const char *what, spyi_text *error) {
+    spyi_watch(&gpu->base);
+    if (SPYI_LIKELY(!gpu->base.captured)) return SPY_OK;
+    spyi_text_add(error,
+                  "cannot %s a stream that is being captured: its work runs when the program launches the "
+                  "CUDA graph",
+                  what);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// >>what outlives the device's use of it
+
+SPYI_FN void spyi_cuda_keep_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+    kernel->next_kept = gpu->kept_kernels;
+    gpu->kept_kernels = kernel;
+}
+
+SPYI_FN void spyi_cuda_free_kept(spyi_cuda_gpu *gpu) {
+    while (gpu->kept_kernels != NULL) {
+        spyi_cuda_kernel *kernel = gpu->kept_kernels;
+        gpu->kept_kernels = kernel->next_kept;
+        spyi_cuda_free_kernel(gpu, kernel);
+    }
+    spyi_cuda_free_pages(gpu, &gpu->kept_pages);
+}
 
 // >>cuda/stream.c -------------------------------------------------------------------------------------------
 
@@ -2655,18 +2761,22 @@ static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
 }
 
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
+    int mode = spyi_cuda_relax(gpu);
     while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
         if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // the next wait reports a fault
         gpu->finished++;
     }
+    spyi_cuda_restore(gpu, mode);
     return gpu->finished;
 }
 
 static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi_text *error) {
     spyi_cu_result result;
     if (number <= gpu->finished) return SPY_OK;
+    int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.EventSynchronize(gpu->batches[number % SPYI_CUDA_BATCHES].event);
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventSynchronize", error);
     if (number > gpu->finished) gpu->finished = number;
     return SPY_OK;
@@ -2695,6 +2805,7 @@ SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
+    if (!SPYI_LIKELY(!gpu->base.captured)) return SPY_OK; // it belongs to no batch (capture.c)
     if (SPYI_LIKELY(++gpu->work < SPYI_CUDA_BATCH_WORK && gpu->work_bytes < SPYI_CUDA_BATCH_BYTES))
         return SPY_OK;
     return spyi_cuda_end_batch(gpu, error);
@@ -2722,7 +2833,9 @@ static spy_status spyi_cuda_wait_time(spyi_cuda_gpu *gpu, uint64_t number, uint6
     do {
         spyi_cu_result result;
         if (spyi_cuda_poll(gpu) >= number) return SPY_OK;
+        int mode = spyi_cuda_relax(gpu);
         result = gpu->cu.EventQuery(gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES].event);
+        spyi_cuda_restore(gpu, mode);
         if (result != SPYI_CU_OK && result != SPYI_CU_NOT_READY)
             return spyi_cuda_fail(gpu, result, "cuEventQuery", error);
     } while (spyi_time_ns() - begin < timeout_ns);
@@ -2734,7 +2847,10 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
                                       spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK || number <= gpu->finished) return status;
-    bool all = number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0);
+    if (number >= gpu->base.open) status = spyi_cuda_check_captured(gpu, "wait for", error);
+    if (status != SPY_OK) return status;
+    bool all =
+        number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0 && !gpu->base.watched);
     if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
     if (number >= gpu->base.open) {
         status = spyi_cuda_end_batch(gpu, error);
@@ -2765,16 +2881,17 @@ SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *base, spyi_text *error) {
     bool pushed;
     if (status != SPY_OK || gpu->work == 0) return status;
     pushed = spyi_cuda_enter(gpu);
-    status = spyi_cuda_end_batch(gpu, error);
+    status = spyi_cuda_check_captured(gpu, "mark the end of earlier work in", error);
+    if (status == SPY_OK) status = spyi_cuda_end_batch(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
 
 SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *base, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     spy_status status = spyi_cuda_wait_for(gpu, submit, timeout_ns, error);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
@@ -2797,8 +2914,22 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
 // Makes further work of the stream `after` begin when the present work of the stream `before` is done.
 static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
                                   spyi_text *error) {
-    spyi_cu_result result = gpu->cu.EventRecord(gpu->order, before);
-    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, gpu->order, 0);
+    bool captured = spyi_cuda_is_captured(gpu, before), waits = spyi_cuda_is_captured(gpu, after);
+    spyi_cu_result result;
+    if (captured && !waits) {
+        spyi_text_add(error, "cannot wait for a stream that is being captured from one that is not: the "
+                             "captured work runs when the program launches the CUDA graph");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    result = gpu->cu.EventRecord(gpu->order, before);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
+    if (waits && !captured) { // a graph cannot wait for work outside, so the host does
+        int mode = spyi_cuda_relax(gpu);
+        result = gpu->cu.EventSynchronize(gpu->order);
+        spyi_cuda_restore(gpu, mode);
+        return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuEventSynchronize", error);
+    }
+    result = gpu->cu.StreamWaitEvent(after, gpu->order, 0);
     return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
 }
 
@@ -2815,8 +2946,9 @@ static spy_status spyi_cuda_other_stream(spyi_cuda_gpu *gpu, spyi_cu_stream *str
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    spyi_watch(&gpu->base);
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
-    if (status != SPY_OK || !other) return status;
+    if (status != SPY_OK || !other || gpu->base.captured) return status;
     gpu->work++; // end the batch: downloads on `lane` then wait for its event
     gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
@@ -2828,23 +2960,37 @@ SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream st
     return status == SPY_OK && other ? spyi_cuda_order(gpu, gpu->stream, stream, error) : status;
 }
 
+// Makes work in `stream` begin after the work of all batches that have ended: a stream that is being captured
+// cannot wait for them, so the host does.
+static spy_status spyi_cuda_after_batches(spyi_cuda_gpu *gpu, spyi_cu_stream stream, bool captured,
+                                          spyi_text *error) {
+    uint64_t last = gpu->base.open - 1;
+    spyi_cu_result result;
+    if (gpu->finished >= last) return SPY_OK;
+    if (captured) return spyi_cuda_wait_event(gpu, last, error);
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[last % SPYI_CUDA_BATCHES].event, 0);
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
+}
+
 // Sends further work to `stream`, where it begins after the work of the old stream.
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
-    spyi_cu_result result;
-    bool other;
+    bool other, captured;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
-    if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // no work is under way
-        gpu->stream = stream;
-        return SPY_OK;
+    spyi_watch(&gpu->base);
+    captured = spyi_cuda_is_captured(gpu, stream);
+    if (gpu->base.captured && gpu->work > 0) {
+        spyi_text_add(error, "work from before the capture is in the stream that is being captured now, and "
+                             "no other stream can wait for it: call spy_flush() before a capture begins");
+        return SPY_ERROR_UNSUPPORTED;
     }
-    gpu->work++; // end the batch even if it is empty: the new stream waits for its event
     status = spyi_cuda_end_batch(gpu, error);
+    if (status == SPY_OK) status = spyi_cuda_after_batches(gpu, stream, captured, error);
     if (status != SPY_OK) return status;
-    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);
-    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
     gpu->stream = stream;
+    gpu->base.watched = stream != gpu->own_stream;
+    if (gpu->base.watched) gpu->base.borrowed = true;
+    gpu->base.recording = gpu->base.captured = captured;
     return SPY_OK;
 }
 
@@ -2890,6 +3036,7 @@ SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     spyi_cu_result result = SPYI_CU_OK;
     uint32_t i;
+    if (status == SPY_OK) status = spyi_cuda_check_captured(gpu, "take the time of", error);
     for (i = 0; i < 2 && status == SPY_OK && result == SPYI_CU_OK; i++)
         if (gpu->time_events[i] == NULL)
             result = gpu->cu.EventCreate(&gpu->time_events[i], SPYI_CU_EVENT_DEFAULT);
@@ -2912,6 +3059,8 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
         spyi_text_add(error, "no time was begun");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    status = spyi_cuda_check_captured(gpu, "take the time of", error);
+    if (status != SPY_OK) return status;
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
@@ -2963,9 +3112,13 @@ static const char spyi_cuda_mark_ptx[] = ".version 6.0\n"
 static spy_status spyi_cuda_make_marks(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = SPYI_CU_OK;
     if (gpu->marks != 0 && gpu->mark != NULL) return SPY_OK;
+    int mode = spyi_cuda_relax(gpu);
     if (gpu->marks == 0) result = gpu->cu.MemAlloc(&gpu->marks, SPYI_TIME_SLOTS * sizeof(uint64_t));
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuMemAlloc for timestamps", error);
+    mode = spyi_cuda_relax(gpu);
     if (gpu->mark_module == NULL) result = gpu->cu.ModuleLoadData(&gpu->mark_module, spyi_cuda_mark_ptx);
+    spyi_cuda_restore(gpu, mode);
     if (result == SPYI_CU_OK) result = gpu->cu.ModuleGetFunction(&gpu->mark, gpu->mark_module, "spyi_mark");
     return result == SPYI_CU_OK
                ? SPY_OK
@@ -3048,11 +3201,10 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     spyi_cu_result result;
-    bool pushed;
     memset(chunk, 0, sizeof *chunk);
     if (status != SPY_OK) return status;
     size = spyi_align(size, 256);
-    pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     if (memory == SPYI_MEMORY_READBACK) {
         result = spyi_cuda_pinned(gpu, size, chunk);
     } else {
@@ -3075,18 +3227,18 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
                                 error);
         memset(chunk, 0, sizeof *chunk);
     }
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     if (chunk->memory != NULL) { // NULL in imported memory, which belongs to the program
-        bool pushed = spyi_cuda_enter(gpu);
+        spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
         gpu->base.stats.driver_bytes -= chunk->size;
-        spyi_cuda_leave(gpu, pushed);
+        spyi_cuda_leave_relaxed(gpu, entered);
     }
     memset(chunk, 0, sizeof *chunk);
 }
@@ -3094,8 +3246,10 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 // >>pages
 
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
+    int mode = spyi_cuda_relax(gpu);
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
+    spyi_cuda_restore(gpu, mode);
     gpu->base.stats.driver_bytes -= 2 * page->size; // host and device memory
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
@@ -3111,9 +3265,11 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
     }
     page->size = size;
     gpu->base.stats.driver_bytes += 2 * size;
+    int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.MemHostAlloc(&host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
     page->host = (char *)host;
     if (result == SPYI_CU_OK) result = gpu->cu.MemAlloc(&page->device, size);
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) {
         spy_status status = spyi_cuda_fail(gpu, result, "a page of pinned memory: cuMemHostAlloc", error);
         spyi_cuda_free_page(gpu, page);
@@ -3149,6 +3305,9 @@ SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list
 
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error) {
+    // Each launch of a captured graph reads its parameters again, so they stay where they are.
+    if (!SPYI_LIKELY(!gpu->base.captured))
+        return spyi_cuda_take_from(gpu, &gpu->kept_pages, size, host, device, error);
     spyi_cuda_page **list = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
     if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);
@@ -3284,7 +3443,7 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
     return SPY_OK;
 }
 
-static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+SPYI_FN void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat_free(gpu, kernel);
     if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
     spyi_free(gpu->base.ctx, kernel->places, kernel->base.uniform_count * sizeof *kernel->places);
@@ -3339,12 +3498,12 @@ SPYI_FN spy_status spyi_cuda_load(spyi_gpu *base, const spyi_kernel_desc *desc, 
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status == SPY_OK) {
-        bool pushed = spyi_cuda_enter(gpu);
+        spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
         status = spyi_cuda_load_module(gpu, desc, entry, kernel, error);
         kernel->repeats = spyi_cuda_can_repeat(gpu, kernel);
         if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
         else *out = (spyi_kernel *)(void *)kernel;
-        spyi_cuda_leave(gpu, pushed);
+        spyi_cuda_leave_relaxed(gpu, entered);
     }
     free(entry);
     return status;
@@ -3352,9 +3511,14 @@ SPYI_FN spy_status spyi_cuda_load(spyi_gpu *base, const spyi_kernel_desc *desc, 
 
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
-    spyi_cuda_free_kernel(gpu, (spyi_cuda_kernel *)(void *)handle);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)(void *)handle;
+    if (kernel->captured) {
+        spyi_cuda_keep_kernel(gpu, kernel);
+        return;
+    }
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
+    spyi_cuda_free_kernel(gpu, kernel);
+    spyi_cuda_leave_relaxed(gpu, entered);
 }
 
 // >>launching
@@ -3493,6 +3657,8 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     if (status != SPY_OK) return status;
     if (!SPYI_LIKELY(dispatch->indirect == 0)) {
         // CUDA has no indirect launch: the host waits for all earlier work and reads the group counts.
+        status = spyi_cuda_check_captured(gpu, "read the group counts of an indirect dispatch from", error);
+        if (status != SPY_OK) return status;
         status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
                                       sizeof counts, gpu->stream, error);
         if (status != SPY_OK) return status;
@@ -3501,6 +3667,7 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
         bool repeated =
             kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block, params, &result);
+        if (!SPYI_LIKELY(!gpu->base.captured)) kernel->captured = true;
         if (!repeated)
             result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
                                           kernel->group[1], kernel->group[2], kernel->shared_bytes,
@@ -3547,7 +3714,7 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= SPYI_CUDA_REPEAT_BYTES;
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
@@ -3567,6 +3734,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
+    spyi_free(gpu->base.ctx, repeat->block, kernel->base.block_size);
+    repeat->block = NULL;
     // there is no graph, and so no slot
     if (repeat->graph == NULL) return;
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
@@ -3594,10 +3763,16 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     spyi_cu_result result;
     repeat->launches = 0;
     if (place == NULL) return false;
+    if (kernel->base.block_size > 0) {
+        repeat->block = (char *)spyi_allocate(gpu->base.ctx, kernel->base.block_size);
+        if (repeat->block == NULL) return false;
+    }
+    int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.GraphCreate(&repeat->graph, 0);
     if (result == SPYI_CU_OK)
         result = gpu->cu.GraphAddKernelNode(&repeat->node, repeat->graph, NULL, 0, &node);
     if (result == SPYI_CU_OK) result = gpu->cu.GraphInstantiate(&repeat->exec, repeat->graph, 0);
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) {
         repeat->exec = NULL;
         spyi_cuda_repeat_free(gpu, kernel);
@@ -3608,25 +3783,16 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     return true;
 }
 
-// Returns whether the program is capturing the stream into a graph of its own: kernels are then launched
-// directly.
-static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
-    int state = 0;
-    return gpu->stream != gpu->own_stream &&
-           (gpu->cu.StreamIsCapturing(gpu->stream, &state) != SPYI_CU_OK || state != 0);
-}
-
 SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
     const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
-           !spyi_cuda_is_captured(gpu);
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches && !gpu->base.captured;
 }
 
 SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                      const void *block, void **params, spyi_cu_result *result) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
     if (repeat->exec == NULL && ++repeat->launches < SPYI_CUDA_REPEAT_AFTER) return false;
-    if (spyi_cuda_is_captured(gpu)) return false;
+    if (!SPYI_LIKELY(!gpu->base.captured)) return false; // the program's graph gets the kernel itself
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
         (kernel->base.block_size > 0 && memcmp(repeat->block, block, kernel->base.block_size) != 0)) {
@@ -3881,6 +4047,10 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
     spyi_cuda_own own;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
+    // The node's memory would get the new parameters when the program's graph is launched.
+    if (status == SPY_OK && node->memory != 0)
+        status =
+            spyi_cuda_check_captured(gpu, "change the parameters of a command list's kernel through", error);
     if (status == SPY_OK)
         status = spyi_cuda_graph_params(gpu, node, dispatch, &own, &address, values, &params, error);
     if (status == SPY_OK) {
@@ -3901,8 +4071,10 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 // returned when the open batch has finished.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
     spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
+    int mode = spyi_cuda_relax(gpu);
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
     if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
+    spyi_cuda_restore(gpu, mode);
     while (*end != NULL) end = &(*end)->next;
     *end = graph->pages;
     spyi_free(gpu->base.ctx, graph->nodes, graph->capacity * sizeof *graph->nodes);
@@ -3937,7 +4109,7 @@ SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *base, spyi_graph **out, spyi_te
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_graph *graph = gpu->graph;
     spy_status status = SPY_OK;
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     gpu->graph = NULL;
     if (out != NULL) {
         spyi_cu_result result = gpu->cu.GraphInstantiate(&graph->exec, graph->graph, 0);
@@ -3949,7 +4121,7 @@ SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *base, spyi_graph **out, spyi_te
         }
     }
     if (out == NULL || status != SPY_OK) spyi_cuda_graph_free(gpu, graph);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
@@ -4009,6 +4181,7 @@ static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
 static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
                                   spyi_text *error) {
     spyi_cu_result result = SPYI_CU_OK;
+    int mode = spyi_cuda_relax(gpu);
     if (staging->used) result = gpu->cu.EventSynchronize(staging->event);
     if (result == SPYI_CU_OK) staging->used = false;
     if (result == SPYI_CU_OK && staging->size < size) {
@@ -4022,6 +4195,7 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += staging->size;
     }
+    spyi_cuda_restore(gpu, mode);
     return result == SPYI_CU_OK ? SPY_OK
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
 }
@@ -4154,7 +4328,8 @@ SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_
         spyi_cuda_leave(gpu, pushed);
         return status;
     }
-    if (size <= SPYI_CUDA_SMALL_UPLOAD) status = spyi_cuda_upload_page(gpu, at, data, size, error);
+    if (size <= SPYI_CUDA_SMALL_UPLOAD || gpu->base.captured) // captured: each launch uploads it again
+        status = spyi_cuda_upload_page(gpu, at, data, size, error);
     else if (spyi_cuda_is_pinned(gpu, data)) status = spyi_cuda_upload_pinned(gpu, at, data, size, error);
     else status = spyi_cuda_upload_staged(gpu, at, (const char *)data, size, error);
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
@@ -4262,15 +4437,17 @@ static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointe
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && from->mapped != NULL) {
         status = spyi_cuda_wait_for(gpu, after, UINT64_MAX, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
     } else if (status == SPY_OK) {
-        status = spyi_cuda_fetch(gpu, (char *)data, from->address + offset, size, after, error);
+        status = spyi_cuda_check_captured(gpu, "wait for", error);
+        if (status == SPY_OK)
+            status = spyi_cuda_fetch(gpu, (char *)data, from->address + offset, size, after, error);
     }
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
@@ -4395,7 +4572,6 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
     spyi_cu_array_desc info;
     spyi_cu_result result;
     void *array = NULL;
-    bool pushed;
     memset(image, 0, sizeof *image);
     if (status != SPY_OK) return status;
     if (format == NULL || desc->samples > 1) {
@@ -4413,7 +4589,7 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
     if (desc->type == SPY_TEXTURE_TYPE_CUBE) info.flags |= SPYI_CU_ARRAY_CUBEMAP;
     if (info.flags) info.depth = desc->layers;
     if (desc->usage & SPY_TEXTURE_USAGE_STORED) info.flags |= SPYI_CU_ARRAY_SURFACE;
-    pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     result = desc->levels > 1 ? gpu->cu.MipmappedArrayCreate(&array, &info, desc->levels)
                               : gpu->cu.Array3DCreate(&array, &info);
     if (result == SPYI_CU_OK) {
@@ -4432,19 +4608,19 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
         status = spyi_cuda_fail(gpu, result, desc->levels > 1 ? "cuMipmappedArrayCreate" : "cuArray3DCreate",
                                 error);
     }
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
 SPYI_FN void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     void *array = (void *)(uintptr_t)image->handle;
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     if (image->memory == array && array != NULL) (void)gpu->cu.ArrayDestroy(array);
     else if (image->memory != NULL) (void)gpu->cu.MipmappedArrayDestroy(array);
     if (image->memory != NULL) gpu->base.stats.driver_bytes -= image->size;
     memset(image, 0, sizeof *image);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
 }
 
 // Returns the array of one level.
@@ -4561,7 +4737,6 @@ SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image
     const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     spyi_cu_result result;
-    bool pushed;
     *view = 0;
     if (status != SPY_OK) return status;
     if (format == NULL || desc->type != of->type || desc->array != of->array ||
@@ -4571,23 +4746,23 @@ SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image
                                    : "take all layers, or a texture for each layer");
         return SPY_ERROR_UNSUPPORTED;
     }
-    pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     result = desc->stored ? spyi_cuda_surface(gpu, image, of, desc, view)
                           : spyi_cuda_texture(gpu, image, of, desc, format,
                                               (const spyi_cuda_sampler *)(uintptr_t)sampler, view);
     if (result != SPYI_CU_OK)
         status =
             spyi_cuda_fail(gpu, result, desc->stored ? "cuSurfObjectCreate" : "cuTexObjectCreate", error);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
 SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     if (stored) (void)gpu->cu.SurfObjectDestroy(view);
     else (void)gpu->cu.TexObjectDestroy(view);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
 }
 
 // Slang makes the texture or surface object itself of a handle.
@@ -4825,7 +5000,9 @@ static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
         status = SPY_ERROR_COMPILE;
     }
     if (good && gpu->blit_module == NULL) {
+        int mode = spyi_cuda_relax(gpu);
         result = gpu->cu.ModuleLoadData(&gpu->blit_module, code.data);
+        spyi_cuda_restore(gpu, mode);
         if (result != SPYI_CU_OK)
             status = spyi_cuda_fail(gpu, result, "cuModuleLoadData of the kernel of blits", error);
     }
@@ -5146,6 +5323,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
     spyi_cuda_graph_pays,
+    spyi_cuda_watch,
     &spyi_cuda_images,
     NULL, // no raster
     SPYI_TARGET_CUDA,

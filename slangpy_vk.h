@@ -6464,6 +6464,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     NULL,
     NULL,
+    NULL, // no stream of the program
     &spyi_vk_images,
     &spyi_vk_raster_functions,
     SPYI_TARGET_SPIRV,

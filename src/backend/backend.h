@@ -158,6 +158,11 @@ typedef struct spyi_gpu_base {
     // Batches from this number on may be in recordings that the engine has not reported as executed; 0 means
     // no such recording.
     uint64_t held_from;
+    // Work goes to a stream of the program, which may begin to capture it at any time: spyi_watch() asks.
+    bool watched;
+    // `recording` is true because the program captures the stream. Nothing reports when the captured work
+    // runs, and it may run many times: what it uses is kept until the device is released.
+    bool captured;
 } spyi_gpu_base;
 
 static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
@@ -221,12 +226,25 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
+    // Sets `recording` and `captured`. NULL in backends that never set `watched`.
+    void (*watch)(spyi_gpu *gpu);
     // Textures and samplers (image.h); NULL means that the backend has none.
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
     spyi_target target; // what its kernels are compiled to
 };
+
+// Brings `recording` up to date. Call it before `recording` decides about work.
+static inline void spyi_watch(spyi_gpu_base *base) {
+    if (!SPYI_LIKELY(!base->watched)) base->backend->watch((spyi_gpu *)(void *)base);
+}
+
+// What an error says of work that cannot have results now.
+static inline const char *spyi_recording_text(const spyi_gpu_base *base) {
+    return base->captured ? "the device's stream is being captured"
+                          : "calls are being recorded into a command buffer that is not submitted here";
+}
 
 // >>wait.c
 

@@ -85,6 +85,9 @@ static inline uint64_t spyi_again_what(const spy_arg *arg) {
 // Learns from a call of one dispatch, which has just been made, how it is repeated.
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 
+// Returns whether the options have no pointers, and nothing that belongs to one call alone.
+SPYI_FN bool spyi_simple_options(const spy_call_options *o);
+
 // Notes on a call of several dispatches. spyi_again_note() adds one dispatch while it is in the launch.
 typedef struct spyi_again_notes {
     spyi_again_step steps[2 * SPYI_MOST_PASSES];

@@ -1,8 +1,7 @@
 // Learns how a call is repeated, from a call that has been made: its arguments, its plan and its launch.
 #include "call/again.h"
 
-// Returns whether the options have no pointers, and nothing that belongs to one call alone.
-static bool spyi_simple_options(const spy_call_options *o) {
+SPYI_FN bool spyi_simple_options(const spy_call_options *o) {
     return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
                   !o->conformance_count && !o->thread_count.rank && !o->append_to);
 }

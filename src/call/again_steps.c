@@ -115,6 +115,7 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
         uses[use_count++] =
             spyi_use_of(&sums->resource, 0, again->sums_bytes, SPYI_USE_READS | SPYI_USE_WRITES);
     }
+    spyi_watch(device->base);
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
     if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
         ++again->runs == SPYI_AGAIN_GRAPH_AFTER)

@@ -5,9 +5,8 @@
 #include "call/prepare.h"
 #include "call/run.h"
 
-// Reports a failed call: the public function, the Slang function, and the error text.
-static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
-                                   spyi_text *error) {
+SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                    spyi_text *error) {
     spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
               spyi_text_str(error));
     spyi_text_free(error);

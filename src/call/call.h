@@ -47,6 +47,9 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
 // call.c
+// Reports a failed call: the public function, the Slang function, and the error text, which it frees.
+SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                    spyi_text *error);
 // The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);

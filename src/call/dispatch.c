@@ -2,6 +2,7 @@
 // they are. A shader of the user's module runs as it is (libslang does not end when another shader calls it);
 // a plain function is called by a generated kernel.
 #include "call/call.h"
+#include "call/same.h"
 #include "kinds/kinds.h"
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
@@ -92,8 +93,15 @@ static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads
                                    const spy_call_options *options, const char *name) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!threads->counts && spyi_same_dispatch(function, threads->count, args, options, &status, &error)) {
+        if (status != SPY_OK) (void)spyi_call_failed(function, status, name, &error);
+        spyi_leave(function);
+        return status;
+    }
     const char *problem = spyi_dispatch_problem(function, args, options);
-    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
     const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
     if (problem) {
         spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
@@ -110,6 +118,7 @@ static spy_status spyi_run_threads(spy_function *function, spyi_threads *threads
         list.items = all;
         list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
         status = spyi_call_inside(function, list, options, threads, name);
+        if (status == SPY_OK && !threads->counts) spyi_same_keep(function, threads->count, args, options);
     }
     spyi_leave(function);
     return status;

@@ -16,8 +16,7 @@ static void spyi_pipeline_free(spy_device *device, spyi_pipeline *p) {
 
 static bool spyi_pipeline_is_finished(spy_device *device, const spyi_pipeline *p) {
     const spyi_resource *r = &p->head.resource;
-    uint64_t held_from = device->base->held_from;
-    if (held_from != 0 && r->held_submit >= held_from) return false;
+    if (spyi_is_held(r, device->base->held_from)) return false;
     return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
 }
 

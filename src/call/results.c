@@ -2,14 +2,14 @@
 #include "call/run.h"
 
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->sink) spyi_watch(s->device->base);
     if (!s->sink && !s->device->base->recording) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || !(leaf->traits & SPYI_TRAIT_RETURNS)) continue;
-        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
-                      leaf->path,
-                      s->sink ? "the call is recorded into a command list"
-                              : "calls are being recorded into a command buffer that is not submitted here");
+        spyi_text_add(
+            error, "'%s' returns to host memory, but %s; give it a tensor and read that later", leaf->path,
+            s->sink ? "the call is recorded into a command list" : spyi_recording_text(s->device->base));
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;

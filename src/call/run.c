@@ -3,6 +3,7 @@
 // Before the dispatch nothing of the user's is changed: a call that fails earlier leaves every output as it
 // was.
 #include "call/again.h"
+#include "call/same.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 #include "data/texture.h"
@@ -50,6 +51,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     use_count = spyi_collect_uses(s, variant, uses);
     if (handles) use_count = spyi_listed_uses(device, uses, use_count);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
+    variant->use_count = use_count;
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
@@ -88,6 +90,14 @@ static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     return spyi_outputs_apart(b, values);
 }
 
+// Returns whether a dispatch takes all it needs from its block: no bindings, uniform buffers or handles, whose
+// contents may change, and no buffer of messages.
+static bool spyi_is_bare(const spyi_plan *plan, const spyi_variant *variant) {
+    const spyi_emitted *e = &variant->emitted;
+    return plan->bound.dispatch && !variant->bound_inputs.count && !e->prints && !e->binding_count &&
+           !variant->key.bindings && !((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -105,7 +115,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
-    s.launch->repeatable = NULL; // set when this call has succeeded
+    device->cache->ran = NULL;
+    if (plan->same) plan->same->variant = NULL; // the launch's block changes
+    s.launch->repeatable = NULL;                // set when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -149,5 +161,10 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
+    if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&
+        spyi_is_bare(plan, variant)) {
+        device->cache->ran = plan;
+        device->cache->ran_variant = variant;
+    }
     return status;
 }

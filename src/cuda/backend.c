@@ -45,6 +45,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
     spyi_cuda_graph_pays,
+    spyi_cuda_watch,
     &spyi_cuda_images,
     NULL, // no raster
     SPYI_TARGET_CUDA,

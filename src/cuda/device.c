@@ -222,7 +222,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
 static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
     spy_status status;
-    bool pushed;
+    spyi_cuda_entered entered;
     if (SPYI_DESC_PROBLEM(spy_cuda_desc, given) != NULL) {
         spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_cuda_desc, given));
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -243,11 +243,11 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     else status = spyi_cuda_retain_context(gpu, desc, error);
     if (status != SPY_OK) return status;
     spyi_cuda_set_limits(gpu);
-    pushed = spyi_cuda_enter(gpu);
+    entered = spyi_cuda_enter_relaxed(gpu);
     status = spyi_cuda_make_stream(gpu, error);
     if (status == SPY_OK && given != NULL && given->stream != NULL)
         status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)given->stream, error);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
@@ -280,13 +280,17 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
     spyi_context *ctx = gpu->base.ctx;
     if (gpu->context != NULL) {
         spyi_cu_context now = NULL;
-        bool pushed = spyi_cuda_enter(gpu);
-        if (gpu->stream != NULL && !gpu->lost) (void)gpu->cu.StreamSynchronize(gpu->stream);
+        spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
+        if (gpu->stream != NULL && !gpu->lost) {
+            spyi_watch(&gpu->base);
+            if (!gpu->base.captured) (void)gpu->cu.StreamSynchronize(gpu->stream);
+        }
+        spyi_cuda_free_kept(gpu);
         spyi_cuda_destroy_staging(gpu);
         spyi_cuda_destroy_time(gpu);
         spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
-        spyi_cuda_leave(gpu, pushed);
+        spyi_cuda_leave_relaxed(gpu, entered);
         // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
         // destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&

@@ -64,6 +64,7 @@ enum { // CUdevice_attribute
 
 enum { // others
     SPYI_CU_STREAM_NON_BLOCKING = 1,
+    SPYI_CU_CAPTURE_RELAXED = 2, // of CUstreamCaptureMode
     SPYI_CU_EVENT_DEFAULT = 0,
     SPYI_CU_EVENT_DISABLE_TIMING = 2,
     SPYI_CU_HOST_ALLOC_PORTABLE = 1,
@@ -119,10 +120,10 @@ typedef struct spyi_cu_view_desc { // CUDA_RESOURCE_VIEW_DESC
 } spyi_cu_view_desc;
 
 typedef char spyi_cu_check_images[sizeof(spyi_cu_array_desc) == 40 && sizeof(spyi_cu_resource_desc) == 144 &&
-                                          sizeof(spyi_cu_texture_desc) == 104 && sizeof(spyi_cu_view_desc) == 112
+                                          sizeof(spyi_cu_texture_desc) == 104 &&
+                                          sizeof(spyi_cu_view_desc) == 112
                                       ? 1
                                       : -1];
-
 
 typedef struct spyi_cu_kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1, of the functions without _v2
     spyi_cu_function function;
@@ -216,6 +217,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
     X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
     X(StreamIsCapturing, "cuStreamIsCapturing", (spyi_cu_stream stream, int *state))                         \
+    X(ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *mode))                     \
     X(StreamSynchronize, "cuStreamSynchronize", (spyi_cu_stream stream))                                     \
     X(StreamWaitEvent, "cuStreamWaitEvent", (spyi_cu_stream stream, spyi_cu_event event, unsigned flags))    \
     X(StreamGetCtx, "cuStreamGetCtx", (spyi_cu_stream stream, spyi_cu_context * context))                    \

@@ -235,6 +235,10 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
     spyi_cuda_own own;
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
+    // The node's memory would get the new parameters when the program's graph is launched.
+    if (status == SPY_OK && node->memory != 0)
+        status =
+            spyi_cuda_check_captured(gpu, "change the parameters of a command list's kernel through", error);
     if (status == SPY_OK)
         status = spyi_cuda_graph_params(gpu, node, dispatch, &own, &address, values, &params, error);
     if (status == SPY_OK) {
@@ -255,8 +259,10 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 // returned when the open batch has finished.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
     spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
+    int mode = spyi_cuda_relax(gpu);
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
     if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
+    spyi_cuda_restore(gpu, mode);
     while (*end != NULL) end = &(*end)->next;
     *end = graph->pages;
     spyi_free(gpu->base.ctx, graph->nodes, graph->capacity * sizeof *graph->nodes);
@@ -291,7 +297,7 @@ SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *base, spyi_graph **out, spyi_te
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_graph *graph = gpu->graph;
     spy_status status = SPY_OK;
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     gpu->graph = NULL;
     if (out != NULL) {
         spyi_cu_result result = gpu->cu.GraphInstantiate(&graph->exec, graph->graph, 0);
@@ -303,7 +309,7 @@ SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *base, spyi_graph **out, spyi_te
         }
     }
     if (out == NULL || status != SPY_OK) spyi_cuda_graph_free(gpu, graph);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 

@@ -106,7 +106,6 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
     spyi_cu_array_desc info;
     spyi_cu_result result;
     void *array = NULL;
-    bool pushed;
     memset(image, 0, sizeof *image);
     if (status != SPY_OK) return status;
     if (format == NULL || desc->samples > 1) {
@@ -124,7 +123,7 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
     if (desc->type == SPY_TEXTURE_TYPE_CUBE) info.flags |= SPYI_CU_ARRAY_CUBEMAP;
     if (info.flags) info.depth = desc->layers;
     if (desc->usage & SPY_TEXTURE_USAGE_STORED) info.flags |= SPYI_CU_ARRAY_SURFACE;
-    pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     result = desc->levels > 1 ? gpu->cu.MipmappedArrayCreate(&array, &info, desc->levels)
                               : gpu->cu.Array3DCreate(&array, &info);
     if (result == SPYI_CU_OK) {
@@ -143,19 +142,19 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
         status = spyi_cuda_fail(gpu, result, desc->levels > 1 ? "cuMipmappedArrayCreate" : "cuArray3DCreate",
                                 error);
     }
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
 SPYI_FN void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     void *array = (void *)(uintptr_t)image->handle;
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     if (image->memory == array && array != NULL) (void)gpu->cu.ArrayDestroy(array);
     else if (image->memory != NULL) (void)gpu->cu.MipmappedArrayDestroy(array);
     if (image->memory != NULL) gpu->base.stats.driver_bytes -= image->size;
     memset(image, 0, sizeof *image);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
 }
 
 // Returns the array of one level.
@@ -272,7 +271,6 @@ SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image
     const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     spyi_cu_result result;
-    bool pushed;
     *view = 0;
     if (status != SPY_OK) return status;
     if (format == NULL || desc->type != of->type || desc->array != of->array ||
@@ -282,23 +280,23 @@ SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image
                                    : "take all layers, or a texture for each layer");
         return SPY_ERROR_UNSUPPORTED;
     }
-    pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     result = desc->stored ? spyi_cuda_surface(gpu, image, of, desc, view)
                           : spyi_cuda_texture(gpu, image, of, desc, format,
                                               (const spyi_cuda_sampler *)(uintptr_t)sampler, view);
     if (result != SPYI_CU_OK)
         status =
             spyi_cuda_fail(gpu, result, desc->stored ? "cuSurfObjectCreate" : "cuTexObjectCreate", error);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
 SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     if (stored) (void)gpu->cu.SurfObjectDestroy(view);
     else (void)gpu->cu.TexObjectDestroy(view);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
 }
 
 // Slang makes the texture or surface object itself of a handle.
@@ -536,7 +534,9 @@ static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
         status = SPY_ERROR_COMPILE;
     }
     if (good && gpu->blit_module == NULL) {
+        int mode = spyi_cuda_relax(gpu);
         result = gpu->cu.ModuleLoadData(&gpu->blit_module, code.data);
+        spyi_cuda_restore(gpu, mode);
         if (result != SPYI_CU_OK)
             status = spyi_cuda_fail(gpu, result, "cuModuleLoadData of the kernel of blits", error);
     }

@@ -25,8 +25,8 @@
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
 #define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u     // largest number of kernels that have a graph of their own
-#define SPYI_CUDA_REPEAT_BYTES 256u // largest parameter block of a kernel with a graph of its own
+#define SPYI_CUDA_REPEATING 64u      // largest number of kernels that have a graph of their own
+#define SPYI_CUDA_REPEAT_BYTES 4096u // largest parameter block of a kernel with a graph of its own
 
 // >>nvrtc.c: NVRTC, opened at run time
 
@@ -71,8 +71,9 @@ SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
 // the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
 // before it.
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
-                            const char *const *options, int option_count, spyi_text *code, spyi_text *log);
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source,
+                            const char *name, const char *const *options, int option_count, spyi_text *code,
+                            spyi_text *log);
 
 // >>prelude.c: from a kernel's text to device code
 
@@ -113,11 +114,11 @@ typedef struct spyi_cuda_staging {
 typedef struct spyi_cuda_repeat {
     spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
     spyi_cu_node node;
-    spyi_cu_exec exec; // NULL means that the kernel has no graph
+    spyi_cu_exec exec;  // NULL means that the kernel has no graph
     uint32_t launches;  // launches while the kernel had no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
     uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
-    char block[SPYI_CUDA_REPEAT_BYTES];
+    char *block;        // allocated with the graph; NULL without parameters
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
@@ -131,7 +132,9 @@ typedef struct spyi_cuda_kernel {
     spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
-    bool repeats; // the kernel may be launched by a graph of its own
+    bool repeats;  // the kernel may be launched by a graph of its own
+    bool captured; // a graph of the program may launch the kernel, so its module stays loaded
+    struct spyi_cuda_kernel *next_kept;
     spyi_cuda_repeat repeat;
     char label[64]; // truncated
 } spyi_cuda_kernel;
@@ -188,6 +191,10 @@ typedef struct spyi_cuda_gpu {
     spyi_cuda_graph *graph; // graph that is being recorded; NULL means that work runs at once
     bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
+    // What captured work uses until the device is released (capture.c): pages with its parameters, and kernels
+    // that the core has destroyed.
+    spyi_cuda_page *kept_pages;
+    spyi_cuda_kernel *kept_kernels;
 
     char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL if there is none
 } spyi_cuda_gpu;
@@ -221,6 +228,41 @@ static inline void spyi_cuda_leave(spyi_cuda_gpu *gpu, bool pushed) {
 static inline spyi_cuda_gpu *spyi_cuda_cast(spyi_gpu *gpu) {
     return (spyi_cuda_gpu *)(void *)gpu;
 }
+
+// >>capture.c
+// Allows this thread, until spyi_cuda_restore() gets the result, the calls of the driver that would make the
+// captures of any thread invalid. Source: cuThreadExchangeStreamCaptureMode in CUDA's documentation.
+static inline int spyi_cuda_relax(spyi_cuda_gpu *gpu) {
+    int mode = SPYI_CU_CAPTURE_RELAXED;
+    (void)gpu->cu.ThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+static inline void spyi_cuda_restore(spyi_cuda_gpu *gpu, int mode) {
+    (void)gpu->cu.ThreadExchangeStreamCaptureMode(&mode);
+}
+// spyi_cuda_enter() and spyi_cuda_relax(), for functions that are no hot path.
+typedef struct spyi_cuda_entered {
+    bool pushed;
+    int mode;
+} spyi_cuda_entered;
+static inline spyi_cuda_entered spyi_cuda_enter_relaxed(spyi_cuda_gpu *gpu) {
+    spyi_cuda_entered entered;
+    entered.pushed = spyi_cuda_enter(gpu);
+    entered.mode = spyi_cuda_relax(gpu);
+    return entered;
+}
+static inline void spyi_cuda_leave_relaxed(spyi_cuda_gpu *gpu, spyi_cuda_entered entered) {
+    spyi_cuda_restore(gpu, entered.mode);
+    spyi_cuda_leave(gpu, entered.pushed);
+}
+// Returns whether the program captures the stream. The device's own stream is never captured.
+SPYI_FN bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu, spyi_cu_stream stream);
+SPYI_FN void spyi_cuda_watch(spyi_gpu *gpu);
+// Returns SPY_ERROR_UNSUPPORTED while the stream is being captured; `error` then says that the device cannot
+// `what` ("wait for") it.
+SPYI_FN spy_status spyi_cuda_check_captured(spyi_cuda_gpu *gpu, const char *what, spyi_text *error);
+SPYI_FN void spyi_cuda_keep_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
+SPYI_FN void spyi_cuda_free_kept(spyi_cuda_gpu *gpu);
 
 // >>stream.c
 SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error);
@@ -256,7 +298,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, s
                                             spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // Takes `size` bytes of a page: pinned memory *host and device memory *device, valid until the open batch has
-// finished.
+// finished, or for captured work until the device is released.
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error);
 // Takes `size` bytes from a list of pages, valid until the list's owner frees the pages.
@@ -271,6 +313,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+SPYI_FN void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 // Returns whether all parameters are in the dispatch's block: the kernel has no uniform buffers, and its
 // block is not in memory.

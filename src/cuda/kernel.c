@@ -104,7 +104,7 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
     return SPY_OK;
 }
 
-static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+SPYI_FN void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat_free(gpu, kernel);
     if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
     spyi_free(gpu->base.ctx, kernel->places, kernel->base.uniform_count * sizeof *kernel->places);
@@ -159,12 +159,12 @@ SPYI_FN spy_status spyi_cuda_load(spyi_gpu *base, const spyi_kernel_desc *desc, 
         status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status == SPY_OK) {
-        bool pushed = spyi_cuda_enter(gpu);
+        spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
         status = spyi_cuda_load_module(gpu, desc, entry, kernel, error);
         kernel->repeats = spyi_cuda_can_repeat(gpu, kernel);
         if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
         else *out = (spyi_kernel *)(void *)kernel;
-        spyi_cuda_leave(gpu, pushed);
+        spyi_cuda_leave_relaxed(gpu, entered);
     }
     free(entry);
     return status;
@@ -172,9 +172,14 @@ SPYI_FN spy_status spyi_cuda_load(spyi_gpu *base, const spyi_kernel_desc *desc, 
 
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
-    spyi_cuda_free_kernel(gpu, (spyi_cuda_kernel *)(void *)handle);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)(void *)handle;
+    if (kernel->captured) {
+        spyi_cuda_keep_kernel(gpu, kernel);
+        return;
+    }
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
+    spyi_cuda_free_kernel(gpu, kernel);
+    spyi_cuda_leave_relaxed(gpu, entered);
 }
 
 // >>launching
@@ -313,6 +318,8 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     if (status != SPY_OK) return status;
     if (!SPYI_LIKELY(dispatch->indirect == 0)) {
         // CUDA has no indirect launch: the host waits for all earlier work and reads the group counts.
+        status = spyi_cuda_check_captured(gpu, "read the group counts of an indirect dispatch from", error);
+        if (status != SPY_OK) return status;
         status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
                                       sizeof counts, gpu->stream, error);
         if (status != SPY_OK) return status;
@@ -321,6 +328,7 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
         bool repeated =
             kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block, params, &result);
+        if (!SPYI_LIKELY(!gpu->base.captured)) kernel->captured = true;
         if (!repeated)
             result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
                                           kernel->group[1], kernel->group[2], kernel->shared_bytes,

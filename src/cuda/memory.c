@@ -18,11 +18,10 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     spyi_cu_result result;
-    bool pushed;
     memset(chunk, 0, sizeof *chunk);
     if (status != SPY_OK) return status;
     size = spyi_align(size, 256);
-    pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     if (memory == SPYI_MEMORY_READBACK) {
         result = spyi_cuda_pinned(gpu, size, chunk);
     } else {
@@ -45,18 +44,18 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
                                 error);
         memset(chunk, 0, sizeof *chunk);
     }
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     if (chunk->memory != NULL) { // NULL in imported memory, which belongs to the program
-        bool pushed = spyi_cuda_enter(gpu);
+        spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
         gpu->base.stats.driver_bytes -= chunk->size;
-        spyi_cuda_leave(gpu, pushed);
+        spyi_cuda_leave_relaxed(gpu, entered);
     }
     memset(chunk, 0, sizeof *chunk);
 }
@@ -64,8 +63,10 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 // >>pages
 
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
+    int mode = spyi_cuda_relax(gpu);
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
+    spyi_cuda_restore(gpu, mode);
     gpu->base.stats.driver_bytes -= 2 * page->size; // host and device memory
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
@@ -81,9 +82,11 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
     }
     page->size = size;
     gpu->base.stats.driver_bytes += 2 * size;
+    int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.MemHostAlloc(&host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
     page->host = (char *)host;
     if (result == SPYI_CU_OK) result = gpu->cu.MemAlloc(&page->device, size);
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) {
         spy_status status = spyi_cuda_fail(gpu, result, "a page of pinned memory: cuMemHostAlloc", error);
         spyi_cuda_free_page(gpu, page);
@@ -119,6 +122,9 @@ SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list
 
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error) {
+    // Each launch of a captured graph reads its parameters again, so they stay where they are.
+    if (!SPYI_LIKELY(!gpu->base.captured))
+        return spyi_cuda_take_from(gpu, &gpu->kept_pages, size, host, device, error);
     spyi_cuda_page **list = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
     if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);

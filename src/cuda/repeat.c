@@ -18,7 +18,7 @@
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
     return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
-           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
+           spyi_cuda_is_plain(kernel) && kernel->base.block_size <= SPYI_CUDA_REPEAT_BYTES;
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
@@ -38,6 +38,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
+    spyi_free(gpu->base.ctx, repeat->block, kernel->base.block_size);
+    repeat->block = NULL;
     // there is no graph, and so no slot
     if (repeat->graph == NULL) return;
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
@@ -65,10 +67,16 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     spyi_cu_result result;
     repeat->launches = 0;
     if (place == NULL) return false;
+    if (kernel->base.block_size > 0) {
+        repeat->block = (char *)spyi_allocate(gpu->base.ctx, kernel->base.block_size);
+        if (repeat->block == NULL) return false;
+    }
+    int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.GraphCreate(&repeat->graph, 0);
     if (result == SPYI_CU_OK)
         result = gpu->cu.GraphAddKernelNode(&repeat->node, repeat->graph, NULL, 0, &node);
     if (result == SPYI_CU_OK) result = gpu->cu.GraphInstantiate(&repeat->exec, repeat->graph, 0);
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) {
         repeat->exec = NULL;
         spyi_cuda_repeat_free(gpu, kernel);
@@ -79,25 +87,16 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     return true;
 }
 
-// Returns whether the program is capturing the stream into a graph of its own: kernels are then launched
-// directly.
-static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
-    int state = 0;
-    return gpu->stream != gpu->own_stream &&
-           (gpu->cu.StreamIsCapturing(gpu->stream, &state) != SPYI_CU_OK || state != 0);
-}
-
 SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
     const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
-           !spyi_cuda_is_captured(gpu);
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches && !gpu->base.captured;
 }
 
 SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                      const void *block, void **params, spyi_cu_result *result) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
     if (repeat->exec == NULL && ++repeat->launches < SPYI_CUDA_REPEAT_AFTER) return false;
-    if (spyi_cuda_is_captured(gpu)) return false;
+    if (!SPYI_LIKELY(!gpu->base.captured)) return false; // the program's graph gets the kernel itself
     if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
     if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
         (kernel->base.block_size > 0 && memcmp(repeat->block, block, kernel->base.block_size) != 0)) {

@@ -18,18 +18,22 @@ static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
 }
 
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
+    int mode = spyi_cuda_relax(gpu);
     while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
         if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // the next wait reports a fault
         gpu->finished++;
     }
+    spyi_cuda_restore(gpu, mode);
     return gpu->finished;
 }
 
 static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi_text *error) {
     spyi_cu_result result;
     if (number <= gpu->finished) return SPY_OK;
+    int mode = spyi_cuda_relax(gpu);
     result = gpu->cu.EventSynchronize(gpu->batches[number % SPYI_CUDA_BATCHES].event);
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventSynchronize", error);
     if (number > gpu->finished) gpu->finished = number;
     return SPY_OK;
@@ -58,6 +62,7 @@ SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
+    if (!SPYI_LIKELY(!gpu->base.captured)) return SPY_OK; // it belongs to no batch (capture.c)
     if (SPYI_LIKELY(++gpu->work < SPYI_CUDA_BATCH_WORK && gpu->work_bytes < SPYI_CUDA_BATCH_BYTES))
         return SPY_OK;
     return spyi_cuda_end_batch(gpu, error);
@@ -85,7 +90,9 @@ static spy_status spyi_cuda_wait_time(spyi_cuda_gpu *gpu, uint64_t number, uint6
     do {
         spyi_cu_result result;
         if (spyi_cuda_poll(gpu) >= number) return SPY_OK;
+        int mode = spyi_cuda_relax(gpu);
         result = gpu->cu.EventQuery(gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES].event);
+        spyi_cuda_restore(gpu, mode);
         if (result != SPYI_CU_OK && result != SPYI_CU_NOT_READY)
             return spyi_cuda_fail(gpu, result, "cuEventQuery", error);
     } while (spyi_time_ns() - begin < timeout_ns);
@@ -97,7 +104,10 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
                                       spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK || number <= gpu->finished) return status;
-    bool all = number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0);
+    if (number >= gpu->base.open) status = spyi_cuda_check_captured(gpu, "wait for", error);
+    if (status != SPY_OK) return status;
+    bool all =
+        number >= gpu->base.open || (number + 1 == gpu->base.open && gpu->work == 0 && !gpu->base.watched);
     if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
     if (number >= gpu->base.open) {
         status = spyi_cuda_end_batch(gpu, error);
@@ -128,16 +138,17 @@ SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *base, spyi_text *error) {
     bool pushed;
     if (status != SPY_OK || gpu->work == 0) return status;
     pushed = spyi_cuda_enter(gpu);
-    status = spyi_cuda_end_batch(gpu, error);
+    status = spyi_cuda_check_captured(gpu, "mark the end of earlier work in", error);
+    if (status == SPY_OK) status = spyi_cuda_end_batch(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
 
 SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *base, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     spy_status status = spyi_cuda_wait_for(gpu, submit, timeout_ns, error);
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 
@@ -160,8 +171,22 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
 // Makes further work of the stream `after` begin when the present work of the stream `before` is done.
 static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
                                   spyi_text *error) {
-    spyi_cu_result result = gpu->cu.EventRecord(gpu->order, before);
-    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, gpu->order, 0);
+    bool captured = spyi_cuda_is_captured(gpu, before), waits = spyi_cuda_is_captured(gpu, after);
+    spyi_cu_result result;
+    if (captured && !waits) {
+        spyi_text_add(error, "cannot wait for a stream that is being captured from one that is not: the "
+                             "captured work runs when the program launches the CUDA graph");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    result = gpu->cu.EventRecord(gpu->order, before);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
+    if (waits && !captured) { // a graph cannot wait for work outside, so the host does
+        int mode = spyi_cuda_relax(gpu);
+        result = gpu->cu.EventSynchronize(gpu->order);
+        spyi_cuda_restore(gpu, mode);
+        return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuEventSynchronize", error);
+    }
+    result = gpu->cu.StreamWaitEvent(after, gpu->order, 0);
     return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
 }
 
@@ -178,8 +203,9 @@ static spy_status spyi_cuda_other_stream(spyi_cuda_gpu *gpu, spyi_cu_stream *str
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    spyi_watch(&gpu->base);
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
-    if (status != SPY_OK || !other) return status;
+    if (status != SPY_OK || !other || gpu->base.captured) return status;
     gpu->work++; // end the batch: downloads on `lane` then wait for its event
     gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
@@ -191,23 +217,37 @@ SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream st
     return status == SPY_OK && other ? spyi_cuda_order(gpu, gpu->stream, stream, error) : status;
 }
 
+// Makes work in `stream` begin after the work of all batches that have ended: a stream that is being captured
+// cannot wait for them, so the host does.
+static spy_status spyi_cuda_after_batches(spyi_cuda_gpu *gpu, spyi_cu_stream stream, bool captured,
+                                          spyi_text *error) {
+    uint64_t last = gpu->base.open - 1;
+    spyi_cu_result result;
+    if (gpu->finished >= last) return SPY_OK;
+    if (captured) return spyi_cuda_wait_event(gpu, last, error);
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[last % SPYI_CUDA_BATCHES].event, 0);
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
+}
+
 // Sends further work to `stream`, where it begins after the work of the old stream.
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
-    spyi_cu_result result;
-    bool other;
+    bool other, captured;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
-    if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // no work is under way
-        gpu->stream = stream;
-        return SPY_OK;
+    spyi_watch(&gpu->base);
+    captured = spyi_cuda_is_captured(gpu, stream);
+    if (gpu->base.captured && gpu->work > 0) {
+        spyi_text_add(error, "work from before the capture is in the stream that is being captured now, and "
+                             "no other stream can wait for it: call spy_flush() before a capture begins");
+        return SPY_ERROR_UNSUPPORTED;
     }
-    gpu->work++; // end the batch even if it is empty: the new stream waits for its event
     status = spyi_cuda_end_batch(gpu, error);
+    if (status == SPY_OK) status = spyi_cuda_after_batches(gpu, stream, captured, error);
     if (status != SPY_OK) return status;
-    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);
-    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
     gpu->stream = stream;
+    gpu->base.watched = stream != gpu->own_stream;
+    if (gpu->base.watched) gpu->base.borrowed = true;
+    gpu->base.recording = gpu->base.captured = captured;
     return SPY_OK;
 }
 

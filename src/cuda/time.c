@@ -11,6 +11,7 @@ SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     spyi_cu_result result = SPYI_CU_OK;
     uint32_t i;
+    if (status == SPY_OK) status = spyi_cuda_check_captured(gpu, "take the time of", error);
     for (i = 0; i < 2 && status == SPY_OK && result == SPYI_CU_OK; i++)
         if (gpu->time_events[i] == NULL)
             result = gpu->cu.EventCreate(&gpu->time_events[i], SPYI_CU_EVENT_DEFAULT);
@@ -33,6 +34,8 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
         spyi_text_add(error, "no time was begun");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    status = spyi_cuda_check_captured(gpu, "take the time of", error);
+    if (status != SPY_OK) return status;
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
@@ -84,9 +87,13 @@ static const char spyi_cuda_mark_ptx[] = ".version 6.0\n"
 static spy_status spyi_cuda_make_marks(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = SPYI_CU_OK;
     if (gpu->marks != 0 && gpu->mark != NULL) return SPY_OK;
+    int mode = spyi_cuda_relax(gpu);
     if (gpu->marks == 0) result = gpu->cu.MemAlloc(&gpu->marks, SPYI_TIME_SLOTS * sizeof(uint64_t));
+    spyi_cuda_restore(gpu, mode);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuMemAlloc for timestamps", error);
+    mode = spyi_cuda_relax(gpu);
     if (gpu->mark_module == NULL) result = gpu->cu.ModuleLoadData(&gpu->mark_module, spyi_cuda_mark_ptx);
+    spyi_cuda_restore(gpu, mode);
     if (result == SPYI_CU_OK) result = gpu->cu.ModuleGetFunction(&gpu->mark, gpu->mark_module, "spyi_mark");
     return result == SPYI_CU_OK
                ? SPY_OK

@@ -24,6 +24,7 @@ static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
 static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
                                   spyi_text *error) {
     spyi_cu_result result = SPYI_CU_OK;
+    int mode = spyi_cuda_relax(gpu);
     if (staging->used) result = gpu->cu.EventSynchronize(staging->event);
     if (result == SPYI_CU_OK) staging->used = false;
     if (result == SPYI_CU_OK && staging->size < size) {
@@ -37,6 +38,7 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += staging->size;
     }
+    spyi_cuda_restore(gpu, mode);
     return result == SPYI_CU_OK ? SPY_OK
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
 }
@@ -169,7 +171,8 @@ SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_
         spyi_cuda_leave(gpu, pushed);
         return status;
     }
-    if (size <= SPYI_CUDA_SMALL_UPLOAD) status = spyi_cuda_upload_page(gpu, at, data, size, error);
+    if (size <= SPYI_CUDA_SMALL_UPLOAD || gpu->base.captured) // captured: each launch uploads it again
+        status = spyi_cuda_upload_page(gpu, at, data, size, error);
     else if (spyi_cuda_is_pinned(gpu, data)) status = spyi_cuda_upload_pinned(gpu, at, data, size, error);
     else status = spyi_cuda_upload_staged(gpu, at, (const char *)data, size, error);
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
@@ -277,15 +280,17 @@ static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointe
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK && from->mapped != NULL) {
         status = spyi_cuda_wait_for(gpu, after, UINT64_MAX, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
     } else if (status == SPY_OK) {
-        status = spyi_cuda_fetch(gpu, (char *)data, from->address + offset, size, after, error);
+        status = spyi_cuda_check_captured(gpu, "wait for", error);
+        if (status == SPY_OK)
+            status = spyi_cuda_fetch(gpu, (char *)data, from->address + offset, size, after, error);
     }
-    spyi_cuda_leave(gpu, pushed);
+    spyi_cuda_leave_relaxed(gpu, entered);
     return status;
 }
 

@@ -45,6 +45,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
     SPYI_TARGET_SPIRV, // unused, because this backend makes no device
 };
 

@@ -145,7 +145,9 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];
-    if (SPYI_LIKELY(!b) || !b->storage || device->base->recording) return SPY_OK;
+    if (SPYI_LIKELY(!b) || !b->storage) return SPY_OK;
+    spyi_watch(device->base);
+    if (device->base->recording) return SPY_OK;
     spy_status status = device->backend->download(device->gpu, record, &b->storage->chunk, b->storage->offset,
                                                   sizeof record, 0, error);
     if (status != SPY_OK || record[0] != SPYI_BOUNDS_COMPLETE) return status;

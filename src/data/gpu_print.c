@@ -118,8 +118,9 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
+    spyi_watch(device->base);
     if (device->base->recording) {
-        spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
+        spyi_text_add(error, "%s", spyi_recording_text(device->base));
         return SPY_ERROR_UNSUPPORTED;
     }
     const spyi_storage *storage = p->storage;

@@ -167,7 +167,10 @@ static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) 
     return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
 }
 
-static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t count, uint64_t submit) {
+// Notes that recorded work uses the resources. What captured work uses stays held.
+static SPYI_HAZARDS_COLD void spyi_hold_uses(const spy_device *device, const spyi_use *uses, uint32_t count,
+                                             uint64_t submit) {
+    if (device->base->captured) submit = SPYI_HELD_ALWAYS;
     for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
 }
 
@@ -175,7 +178,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     uint64_t submit = device->base->open;
     device->last_submit = submit;
-    if (device->base->recording) spyi_hold_uses(uses, count, submit);
+    if (device->base->recording) spyi_hold_uses(device, uses, count, submit);
     if (untracked) device->untracked_submit = submit;
     return submit;
 }
@@ -208,6 +211,7 @@ static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     spyi_before before;
     bool barrier = untracked || device->barrier_owed;
+    spyi_watch(device->base);
     for (uint32_t i = 0; i < count; i++) {
         if (!SPYI_LIKELY(uses[i].how < SPYI_USE_COUNTS))
             return spyi_take_special(device, uses, count, untracked);
@@ -227,6 +231,7 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
     bool barrier = device->barrier_owed;
+    spyi_watch(device->base);
     if (noted->epoch != device->epoch || noted->submit != device->base->open || device->base->recording) {
         from = uses;
         to = uses + count;
@@ -266,6 +271,6 @@ SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         uses[i].resource->use_submit = submit;
         if (uses[i].how & SPYI_USE_WRITES) uses[i].resource->write_submit = submit;
-        if (device->base->recording) uses[i].resource->held_submit = submit;
     }
+    if (device->base->recording) spyi_hold_uses(device, uses, count, submit);
 }

@@ -128,25 +128,24 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    uint64_t held_from = device->base->held_from;
     // An imported block stays in its list until its hazards are over, see spyi_pool_import().
     if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
-    if (held_from == 0 || storage->resource.held_submit < held_from) {
+    if (!spyi_is_held(&storage->resource, device->base->held_from)) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // An engine's recording uses the block. Work that used it again could be submitted before that recording.
+    // An engine's recording uses the block: work that used it again could be submitted before that recording.
+    // Or a captured graph does, which uses it at each launch.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
 }
 
-SPYI_FN void spyi_pool_release_held(spy_device *device) {
-    uint64_t held_from = device->base->held_from;
+static void spyi_pool_release_waiting(spy_device *device, bool all) {
     for (spyi_storage **at = &device->pool.waiting; *at;) {
         spyi_storage *storage = *at;
-        if (held_from != 0 && storage->resource.held_submit >= held_from) {
+        if (!all && spyi_is_held(&storage->resource, device->base->held_from)) {
             at = &storage->next;
             continue;
         }
@@ -154,6 +153,10 @@ SPYI_FN void spyi_pool_release_held(spy_device *device) {
         device->pool.waiting_bytes -= storage->size;
         spyi_pool_free_block(device, storage);
     }
+}
+
+SPYI_FN void spyi_pool_release_held(spy_device *device) {
+    spyi_pool_release_waiting(device, false);
 }
 
 SPYI_FN void spyi_pool_trim(spy_device *device) {
@@ -190,8 +193,9 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    device->base->held_from = 0; // recordings not reported as executed must not be submitted any more
-    spyi_pool_release_held(device);
+    // Recordings not reported as executed must not be submitted any more, nor captured graphs be launched.
+    device->base->held_from = 0;
+    spyi_pool_release_waiting(device, true);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
     spyi_free(&device->ctx, device->transitions, device->transition_capacity * sizeof *device->transitions);

@@ -19,10 +19,18 @@ struct spyi_resource {
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0 if there is none.
+    // is not used again. 0 if there is none. SPYI_HELD_ALWAYS once captured work has used the resource.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
+
+#define SPYI_HELD_ALWAYS UINT64_MAX // until the device is released
+
+// Returns whether recorded or captured work may still use the resource.
+static inline bool spyi_is_held(const spyi_resource *resource, uint64_t held_from) {
+    return resource->held_submit == SPYI_HELD_ALWAYS ||
+           (held_from != 0 && resource->held_submit >= held_from);
+}
 
 static inline void spyi_resource_retain(spyi_resource *resource) {
     resource->references++;

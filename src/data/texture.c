@@ -21,8 +21,7 @@ static void spyi_image_free(spy_device *device, spyi_texture_image *image) {
 
 static bool spyi_image_is_finished(spy_device *device, const spyi_texture_image *image) {
     const spyi_resource *r = &image->texture.resource;
-    uint64_t held_from = device->base->held_from;
-    if (held_from != 0 && r->held_submit >= held_from) return false;
+    if (spyi_is_held(r, device->base->held_from)) return false;
     return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
 }
 

@@ -309,7 +309,7 @@ static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_textu
 static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
     const spyi_gpu_base *gpu = t->object.device->base;
     const spyi_resource *r = &t->image->texture.resource;
-    if (gpu->recording) {
+    if (gpu->recording && !gpu->captured) {
         spyi_text_add(error,
                       "work goes into a command buffer of the program now, whose results cannot be read "
                       "before it is submitted");

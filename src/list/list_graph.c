@@ -105,6 +105,11 @@ static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
+    spyi_gpu_base *base = list->sink.object.device->base;
+    spyi_watch(base);
+    // A stream that is being captured gets the operations themselves: the program's graph then holds them,
+    // whatever becomes of the list.
+    if (base->captured) return spyi_list_run(list, error);
     if (spyi_list_wants_graph(list)) {
         spy_status status = spyi_list_make_graph(list, error);
         if (status != SPY_OK) return status;

@@ -37,6 +37,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     spyi_bound_free(&plan->bound);
     free(plan->repeated_options);
     free(plan->absent);
+    free(plan->same);
     free(plan->key);
     free(plan->redirect);
     free(plan);

@@ -14,6 +14,10 @@ struct spyi_cache {
     spyi_plan *retired;
     spyi_values *values; // values of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
+    // The plan whose last run was one dispatch that can be repeated as it is, and its variant; NULL if the
+    // device's last run was not.
+    spyi_plan *ran;
+    spyi_variant *ran_variant;
 };
 
 typedef struct spyi_cache spyi_cache;

@@ -54,6 +54,7 @@ struct spyi_variant {
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
+    uint32_t use_count; // those of the last run
     uint32_t use_capacity;
 };
 
@@ -83,6 +84,7 @@ struct spyi_plan {
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
+    struct spyi_same *same;   // the last dispatch (call/same.h); NULL if there was none
     uint64_t last_submit;     // batch of the last dispatch: the kernels live until it has finished
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use

@@ -3,7 +3,8 @@
 built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. Each section
 prints lines that begin with ok, FAIL, skip or time; the exit status is 1 where one failed.
 
-Sections: timing, load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
+Sections: timing, floors (of a forward and a backward pass through autograd; SLANGPY_RIVAL: a folder with SlangPy and its torch bridge, beside which
+they stand), load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
 documents), graphs (captured by torch), memory (10,000 training steps), streams, ops (torch_op), gradcheck, cases (random calls on CUDA and
 Vulkan, values and gradients against torch's own), suites (this folder's pytest files; five minutes on lavapipe).
 """
@@ -586,6 +587,125 @@ def timing():
         say("skip", "host function of one kernel", " ".join(str(error).split())[:200])
 
 
+RIVAL = """
+import statistics, sys, time
+import torch
+import slangpy as spy
+device = spy.create_torch_device(type=spy.DeviceType.cuda)
+poly = spy.Module.load_from_source(device, "rival_poly", "[Differentiable] float poly(float x) { return x * x * 2 + 3; }").poly
+x, seed = torch.rand(32, device="cuda", requires_grad=True), torch.ones(32, device="cuda")
+def both():
+    x.grad = None
+    poly(x).backward(seed)
+both()
+torch.testing.assert_close(x.grad, 4 * x.detach())
+times = []
+for _ in range(16):
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(100):
+        both()
+    times.append((time.perf_counter() - began) * 1e4)
+print("{:.2f}".format(statistics.median(times[1:])))
+"""
+
+
+def rival_floor():
+    folder = os.environ.get("SLANGPY_RIVAL")
+    if not folder:
+        return say("skip", "floor: SlangPy", "SLANGPY_RIVAL names no folder")
+    env = dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
+    env.pop("SLANGPY_SLANG_LIBRARY", None)
+    done = subprocess.run([sys.executable, "-c", RIVAL], env=env, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        say("skip", "floor: SlangPy", " ".join(done.stderr.split())[-300:])
+    else:
+        say("time", "floor: SlangPy, forward + backward of x * x * 2 + 3", done.stdout.split()[-1] + " us")
+
+
+def floors():
+    """What a forward and a backward pass cost by sorts of nodes. `hooked` is a prototype: our kernels, the backward one run by a hook of a node of
+    torch's own in place of an autograd.Function."""
+    x, seed = torch.rand(32, device="cuda", requires_grad=True), torch.ones(32, device="cuda")
+
+    def row(name, work):
+        say("time", name, "{:.2f} us".format(issue_time(work, 100)))
+
+    def both(function):
+        x.grad = None
+        function(x).backward(seed)
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return torch.empty_like(x)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return torch.empty_like(gradient)
+
+    class Same(Nothing):
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    def alone():
+        x.grad = None
+        x.backward(seed)
+
+    def with_hook(function, hook):
+        y = function(x)
+        y.register_hook(hook)
+        return y
+
+    def with_prehook(x, hook=lambda gradients: gradients):
+        y = x.view_as(x)
+        y.grad_fn.register_prehook(hook)
+        return y
+
+    row("floor: x.backward(seed), AccumulateGrad alone", alone)
+    row("floor: x.view_as(x), forward", lambda: x.view_as(x))
+    row("floor: x.view_as(x), forward + backward", lambda: both(lambda x: x.view_as(x)))
+    row("floor: x.clone(), forward + backward", lambda: both(torch.Tensor.clone))
+    row("floor: x * 2, forward + backward", lambda: both(lambda x: x * 2))
+    row("floor: x.view_as(x) with a tensor's hook", lambda: both(lambda x: with_hook(lambda x: x.view_as(x), lambda g: g)))
+    row("floor: x.view_as(x) with a hook that makes a gradient", lambda: both(lambda x: with_hook(lambda x: x.view_as(x), torch.empty_like)))
+    row("floor: x.view_as(x) with a node's prehook", lambda: both(with_prehook))
+    row("floor: an autograd.Function that gives back its gradient", lambda: both(Same.apply))
+    row("floor: an autograd.Function that makes a gradient", lambda: both(Nothing.apply))
+    row("floor: the same by torch.autograd.grad", lambda: torch.autograd.grad(Nothing.apply(x), x, seed))
+    row("floor: x.view_as(x) by torch.autograd.grad", lambda: torch.autograd.grad(x.view_as(x), x, seed))
+    source = """
+    [Differentiable] float poly(float x) { return x * x * 2 + 3; }
+    float poly_back(float x, float g) { return bwd_of(x, g); }
+    float bwd_of(float x, float g) { DifferentialPair<float> p = diffPair(x); bwd_diff(poly)(p, g); return p.d; }
+    """
+    with spy.create_torch_device() as device:
+        m = spy.Module.load_from_source(device, "floors", source)
+        poly, back = m.poly, m.poly_back
+
+        def hooked(x):
+            with torch.no_grad():
+                made = poly(x)
+            plain, y = x.detach(), x.view_as(x)
+            y.data = made
+            y.register_hook(lambda g: back(plain, g))
+            return y
+
+        def check():
+            both(hooked)
+            torch.testing.assert_close(x.grad, 4 * x.detach())
+            torch.testing.assert_close(hooked(x).detach(), 2 * x.detach() ** 2 + 3)
+
+        attempt("floors: the prototype's values", check)
+        row("forward + backward of x * x * 2 + 3, ours", lambda: both(poly))
+        row("the same by a hook of a node of torch's", lambda: both(hooked))
+        row("its forward, ours", lambda: poly(x))
+        row("its forward by the prototype", lambda: hooked(x))
+        row("the same by torch", lambda: both(lambda x: x * x * 2 + 3))
+    rival_floor()
+
+
 LOAD = """
 import sys, time
 began = time.perf_counter()
@@ -632,7 +752,7 @@ def suites():
             run_pytest(os.path.join(HERE, path))
 
 
-SECTIONS = [timing, load, kernels, host, graphs, memory, streams, ops, gradcheck, cases, suites]
+SECTIONS = [timing, floors, load, kernels, host, graphs, memory, streams, ops, gradcheck, cases, suites]
 
 if __name__ == "__main__":
     if not torch.cuda.is_available():

@@ -9,11 +9,17 @@
 #include "chance.h"
 #include "fake_cuda/fake_device.h"
 
-static const char source[] = "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
+static const char source[] = "import slangpy;\n"
+                             "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
                              "float4 wide(float4 x, float4 y, float4 z, uint b) { return x * y + z * float(b); }\n"
                              "[Differentiable] float times(float x, float w) { return x * w; }\n"
-                             "struct Large { uint v[100]; }\n"
-                             "uint large(Large l, uint x) { return l.v[99] * x; }\n";
+                             "struct Large { uint v[1100]; }\n"
+                             "uint large(Large l, uint x) { return l.v[99] * x; }\n"
+                             "struct Middle { uint v[200]; }\n"
+                             "uint middle(Middle m, uint x) { return m.v[99] * x; }\n"
+                             "[CudaKernel] void mix(TensorView<float> x, DiffTensorView y, float s, int n)\n"
+                             "{ uint i = cudaThreadIdx().x; y.primal[i] = s * x[i] + n; }\n"
+                             "void put(uint3 dispatchThreadID, RWTensor<float, 1> t, float v) { t[dispatchThreadID.x] = v; }\n";
 
 typedef struct side {
     spy_device *device;
@@ -29,7 +35,7 @@ static side sides[2]; // 0: plain launches
 typedef struct seen {
     unsigned grid[3];
     size_t size;
-    uint8_t params[1024];
+    uint8_t params[8192];
 } seen;
 static seen last;
 static uint64_t kernels;
@@ -150,6 +156,78 @@ static void test_random_calls(void **state) {
     close_sides();
 }
 
+// Dispatches at random, of which many have the arguments of one before. Tensors come and go, at the addresses of others.
+static void test_random_dispatches(void **state) {
+    enum { T = 4 };
+    spy_tensor *t[T] = { NULL };
+    const size_t count = test_count(10000);
+    int x = 0, y = 1, kept = 0;
+    float number = 1.5f;
+    int32_t n = 3;
+    spy_uint3 threads = { 64, 1, 1 };
+    spy_call_options o;
+    (void)state;
+    seed();
+    open_sides(false);
+    spy_device *device = sides[1].device;
+    memset(&o, 0, sizeof o);
+    for (size_t c = 0; c < count; c++) {
+        const bool grouped = below(4) != 0;
+        if (below(8) == 0) x = (int)below(T), y = (x + 1 + (int)below(T - 1)) % T;
+        if (below(8) == 0) number = (float)below(1000) + 0.25f;
+        if (below(8) == 0) n = (int32_t)below(1u << 30);
+        if (below(8) == 0) threads.x = 1 + below(1000);
+        o.thread_group_size[0] = below(16) == 0 ? 64 : 32;
+        o.thread_group_size[1] = o.thread_group_size[2] = 1;
+        for (int i = 0; i < T; i++) {
+            if (t[i] && below(40) != 0) continue;
+            spy_tensor_desc d;
+            if (t[i]) spy_release_tensor(t[i]);
+            memset(&d, 0, sizeof d);
+            d.shape = SPY_SHAPE(20 + (int64_t)below(4));
+            d.with_grad = below(2) == 0;
+            t[i] = spy_create_tensor(device, &d);
+            assert_non_null(t[i]);
+        }
+        spy_tensor *grad = spy_tensor_grad(t[y]);
+        const uint64_t at[3] = { spy_tensor_address(t[x]), spy_tensor_address(t[y]), grad ? spy_tensor_address(grad) : 0 };
+        const uint32_t sizes[2] = { (uint32_t)spy_get_tensor_info(t[x]).shape.dims[0], (uint32_t)spy_get_tensor_info(t[y]).shape.dims[0] };
+        const uint64_t before = kernels;
+        const uint32_t group = grouped ? o.thread_group_size[0] : 32;
+        if (below(3) != 0) {
+            const spy_arg s = spy_arg_f32("s", number), given = spy_arg_i32("n", n);
+            OK(device, spy_dispatch(spy_find_function(sides[1].module, "mix"), threads, SPY_ARGS(spy_arg_tensor("x", t[x]), spy_arg_tensor("y", t[y]), s, given), grouped ? &o : NULL));
+            for (int k = 0; k < 3; k++) assert_true(got(&at[k], 8));
+            assert_true(got(&sizes[0], 4) && got(&sizes[1], 4));
+            const uint8_t *x_at = memmem(last.params, last.size, &at[0], 8), *y_at = memmem(last.params, last.size, &at[1], 8);
+            assert_true(x_at < y_at); // they are not exchanged
+            assert_memory_equal(x_at + 28, &sizes[0], 4);
+            assert_memory_equal(y_at + 28, &sizes[1], 4);
+            assert_true(got(&number, 4) && got(&n, 4));
+            if (grouped) assert_int_equal(last.grid[0], (threads.x + group - 1) / group);
+        } else {
+            OK(device, spy_dispatch(spy_find_function(sides[1].module, "put"), threads, SPY_ARGS(spy_arg_tensor("t", t[x]), spy_arg_f32("v", number)), &o));
+            assert_true(got(&at[0], 8) && got(&number, 4) && got(&threads.x, 4));
+            assert_int_equal(last.grid[0], (threads.x + o.thread_group_size[0] - 1) / o.thread_group_size[0]);
+        }
+        assert_int_equal(kernels, before + 1);
+        kept++;
+    }
+    // What goes into a list changes the parameters that the plan has at hand.
+    spy_command_list *list = spy_create_command_list(device, NULL);
+    const uint64_t first_at = spy_tensor_address(t[0]);
+    for (int i = 0; i < 3; i++) {
+        OK(device, spy_dispatch(spy_find_function(sides[1].module, "put"), threads, SPY_ARGS(spy_arg_tensor("t", t[0]), spy_arg_f32("v", 1)), &o));
+        assert_true(got(&first_at, 8));
+        o.append_to = list;
+        OK(device, spy_dispatch(spy_find_function(sides[1].module, "put"), threads, SPY_ARGS(spy_arg_tensor("t", t[1]), spy_arg_f32("v", 1)), &o));
+        o.append_to = NULL;
+    }
+    spy_release_command_list(list);
+    print_message("%d dispatches: %u launches, %u as graphs, %u changed\n", kept, (unsigned)fake->launches, (unsigned)fake->graph_launches, (unsigned)fake->changes);
+    close_sides();
+}
+
 // >>what is launched how
 
 static void test_counts(void **state) {
@@ -164,11 +242,22 @@ static void test_counts(void **state) {
     assert_int_equal(fake->changes, 10);
     assert_int_equal(fake->launches, 15);
     // Many parameters go by a launch, as they always did.
-    uint32_t numbers[100] = { 0 };
+    static uint32_t numbers[1100];
     for (uint32_t i = 0; i < 40; i++)
         OK(sides[1].device, spy_call(spy_find_function(sides[1].module, "large"),
                                      SPY_ARGS(spy_arg_data("l", numbers, sizeof numbers), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     assert_int_equal(fake->launches, 55);
+    // Structs, and what slang-torch's kernels take: 800 bytes of which one changes.
+    fake->launches = fake->graph_launches = fake->changes = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        numbers[199] = i / 2;
+        OK(sides[1].device, spy_call(spy_find_function(sides[1].module, "middle"),
+                                     SPY_ARGS(spy_arg_data("m", numbers, 800), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+        assert_true(got(numbers, 800));
+    }
+    assert_int_equal(fake->launches, 15);
+    assert_int_equal(fake->graph_launches, 25);
+    assert_int_equal(fake->changes, 12);
     // The plain device.
     fake->launches = fake->graph_launches = 0;
     x = make(0, 64, "uint"), out = make(0, 64, "uint");
@@ -420,7 +509,7 @@ int main(int count, char **words) {
     (void)count;
     path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured), cmocka_unit_test(test_several), cmocka_unit_test(test_several_failures),
+        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_random_dispatches), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured), cmocka_unit_test(test_several), cmocka_unit_test(test_several_failures),
         cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_failures),
     };
     const struct CMUnitTest long_tests[] = { cmocka_unit_test(test_many_several) };

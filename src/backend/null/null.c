@@ -162,6 +162,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
+                                                     NULL, // no stream of the program
                                                      &spyi_null_images,
                                                      &spyi_null_raster,
                                                      SPYI_TARGET_SPIRV }; // or that of its desc

@@ -105,6 +105,74 @@ FAKE(cuCtxDestroy_v2, (void *object)) {
     return 0;
 }
 
+// >>captures. Source: cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode in CUDA's documentation. Where that does not say
+// whether a call is unsafe, it is here.
+
+enum { NONE, ACTIVE, INVALID };                                                                                        // CUstreamCaptureStatus
+enum { GLOBAL, THREAD_LOCAL, RELAXED };                                                                                // CUstreamCaptureMode
+enum { UNSUPPORTED = 900, INVALIDATED, MERGE, UNMATCHED, UNJOINED, ISOLATION, IMPLICIT, CAPTURED_EVENT, WRONG_THREAD }; // CUresult
+
+#define MOST_LAST 8 // nodes that a stream's next one waits for
+
+typedef struct capture {
+    int status, mode;
+    struct queue *origin;
+    void *thread; // &mode_now of it
+    struct graph *graph;
+} capture;
+
+typedef struct queue { // a stream
+    context *context; // first
+    capture *capture; // NULL: none
+    struct node *last[MOST_LAST];
+    unsigned last_count;
+} queue;
+
+typedef struct mark { // an event
+    void *stream;     // first; NULL: never recorded
+    capture *capture; // it was recorded in; NULL: none
+    struct node *last[MOST_LAST];
+    unsigned last_count;
+} mark;
+
+#define MOST_CAPTURES 64
+static capture captures[MOST_CAPTURES]; // no place is used again: events may point there
+static unsigned capture_count;
+static _Thread_local int mode_now;
+
+static queue *real(void *handle) { return (uintptr_t)handle <= 2 ? NULL : (queue *)handle; }
+static capture *capture_of(void *handle) { // NULL: it is not captured, or not any more
+    capture *c = real(handle) ? real(handle)->capture : NULL;
+    return c && c->status != NONE ? c : NULL;
+}
+
+static int invalidate(capture *c, int result) {
+    c->status = INVALID;
+    return result;
+}
+
+// Of a call that no capture sees: what it returns, and makes of captures, where it is forbidden.
+static int unsafe(void) {
+    int result = 0;
+    for (unsigned i = 0; i < capture_count && mode_now != RELAXED; i++) {
+        capture *c = &captures[i];
+        int mine = c->thread == &mode_now, forbidden = mine ? c->mode != RELAXED : c->mode == GLOBAL && mode_now == GLOBAL;
+        if (c->status != NONE && forbidden) result = invalidate(c, UNSUPPORTED);
+    }
+    return result;
+}
+#define UNSAFE()                                                                                             \
+    do {                                                                                                     \
+        int forbidden = unsafe();                                                                            \
+        if (forbidden) return forbidden;                                                                     \
+    } while (0)
+
+FAKE(cuThreadExchangeStreamCaptureMode, (int *mode)) {
+    int before = mode_now;
+    mode_now = *mode;
+    return *mode = before, 0;
+}
+
 // >>memory and streams
 
 typedef struct block { // what was allocated, on which device
@@ -149,32 +217,57 @@ static int give(void *memory) {
 FAKE(cuMemAlloc_v2, (uint64_t * address, size_t size)) {
     void *memory = NULL;
     MAY_FAIL("cuMemAlloc_v2");
+    UNSAFE();
     int result = take(&memory, size);
     *address = (uint64_t)(uintptr_t)memory;
     return result;
 }
-FAKE(cuMemFree_v2, (uint64_t address)) { return give((void *)(uintptr_t)address); }
+FAKE(cuMemFree_v2, (uint64_t address)) {
+    UNSAFE();
+    return give((void *)(uintptr_t)address);
+}
 FAKE(cuMemGetInfo_v2, (size_t * unused, size_t *total)) { return *unused = *total = (size_t)1 << 30, 0; }
 FAKE(cuMemHostAlloc, (void **memory, size_t size, unsigned flags)) {
     MAY_FAIL("cuMemHostAlloc");
+    UNSAFE();
     return (void)flags, take(memory, size);
 }
-FAKE(cuMemFreeHost, (void *memory)) { return give(memory); }
+FAKE(cuMemFreeHost, (void *memory)) {
+    UNSAFE();
+    return give(memory);
+}
 FAKE(cuMemHostGetDevicePointer_v2, (uint64_t * address, void *memory, unsigned flags)) { return *address = (uint64_t)(uintptr_t)memory, (void)flags, 0; }
-FAKE(cuMemcpyAsync, (uint64_t to, uint64_t from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size), (void)stream, 0; }
+// Captures take copies from and to memory of CUDA's only.
+static int is_ours(uint64_t address, size_t size) {
+    lock_blocks();
+    const block *b = blocks;
+    while (b && (address < (uint64_t)(uintptr_t)b->memory || address + size > (uint64_t)(uintptr_t)b->memory + b->size)) b = b->next;
+    unlock_blocks();
+    return b != NULL;
+}
+static int capture_copy(void *stream, uint64_t to, uint64_t from, size_t size);
+static int move(void *stream, uint64_t to, uint64_t from, size_t size) {
+    if (capture_of(stream)) return capture_copy(stream, to, from, size);
+    return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size), 0;
+}
+FAKE(cuMemcpyAsync, (uint64_t to, uint64_t from, size_t size, void *stream)) { return move(stream, to, from, size); }
 FAKE(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t size, void *stream)) {
     MAY_FAIL("cuMemcpyHtoDAsync_v2");
-    return memmove((void *)(uintptr_t)to, from, size), (void)stream, 0;
+    return move(stream, to, (uint64_t)(uintptr_t)from, size);
 }
 FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) {
     MAY_FAIL("cuMemcpyDtoHAsync_v2");
-    return memmove(to, (void *)(uintptr_t)from, size), state.read_in = stream, 0;
+    return state.read_in = stream, move(stream, (uint64_t)(uintptr_t)to, from, size);
 }
 
 static void fill(uint64_t to, unsigned value, size_t count) {
     for (size_t i = 0; i < count; i++) memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
 }
-FAKE(cuMemsetD32Async, (uint64_t to, unsigned value, size_t count, void *stream)) { return fill(to, value, count), (void)stream, 0; }
+static int capture_fill(void *stream, uint64_t to, unsigned value, size_t count);
+FAKE(cuMemsetD32Async, (uint64_t to, unsigned value, size_t count, void *stream)) {
+    if (capture_of(stream)) return capture_fill(stream, to, value, count);
+    return fill(to, value, count), 0;
+}
 
 // >>arrays: rows, slices and levels without gaps, in host memory
 
@@ -213,10 +306,14 @@ static array *new_array(const array_desc *desc, unsigned level) {
 static void *texels_of(void *of) { return ((array *)of)->data; }
 FAKE(cuArray3DCreate_v2, (void **out, const array_desc *desc)) {
     MAY_FAIL("cuArray3DCreate_v2");
+    UNSAFE();
     state.texels = texels_of;
     return *out = new_array(desc, 0), *out ? 0 : 2;
 }
-FAKE(cuArrayDestroy, (void *a)) { return free(a), 0; }
+FAKE(cuArrayDestroy, (void *a)) {
+    UNSAFE();
+    return free(a), 0;
+}
 FAKE(cuMipmappedArrayCreate, (void **out, const array_desc *desc, unsigned levels)) {
     array *a = (array *)calloc(1, sizeof *a);
     MAY_FAIL("cuMipmappedArrayCreate");
@@ -258,6 +355,7 @@ static char *row_of(const copy_end *e, size_t y, size_t z, size_t bytes) {
 }
 FAKE(cuMemcpy3DAsync_v2, (const array_copy *copy, void *stream)) {
     MAY_FAIL("cuMemcpy3DAsync_v2");
+    if (capture_of(stream)) return invalidate(capture_of(stream), UNSUPPORTED); // no test captures copies of texels
     for (size_t z = 0; z < copy->depth; z++) {
         for (size_t y = 0; y < copy->height; y++) {
             const char *from = row_of(&copy->from, y, z, copy->width_bytes);
@@ -296,32 +394,67 @@ FAKE(cuSurfObjectCreate, (uint64_t * object, const resource_desc *resource)) {
     return *object = state.surface = (uint64_t)(uintptr_t)made, 0;
 }
 FAKE(cuSurfObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), state.textures--, 0; }
-// Streams know their context.
-FAKE(cuStreamCreate, (void **stream, unsigned flags)) {
-    context **made = (context **)malloc(sizeof *made);
+FAKE(cuStreamCreate, (void **out, unsigned flags)) {
+    queue *made = (queue *)calloc(1, sizeof *made);
     if (!made || !now()) return free(made), 201;
-    *made = now();
-    return *stream = made, (void)flags, 0;
+    made->context = now();
+    return *out = made, (void)flags, 0;
 }
 FAKE(cuStreamDestroy_v2, (void *stream)) { return free(stream), 0; }
-FAKE(cuStreamSynchronize, (void *stream)) { return (void)stream, failing("cuStreamSynchronize"); }
-FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) {
+FAKE(cuStreamSynchronize, (void *stream)) {
+    MAY_FAIL("cuStreamSynchronize");
+    return capture_of(stream) ? invalidate(capture_of(stream), UNSUPPORTED) : 0;
+}
+
+// Adds the nodes that an event stands for to those that the stream's next node waits for.
+static int wait_nodes(queue *s, const mark *e) {
+    for (unsigned i = 0; i < e->last_count; i++) {
+        unsigned k = 0;
+        while (k < s->last_count && s->last[k] != e->last[i]) k++;
+        if (k == MOST_LAST) return 1;
+        s->last[k] = e->last[i];
+        if (k == s->last_count) s->last_count++;
+    }
+    return 0;
+}
+FAKE(cuStreamWaitEvent, (void *handle, void *of, unsigned flags)) {
+    const mark *e = (const mark *)of;
+    capture *mine = capture_of(handle), *its = e->capture;
     state.waits++;
-    state.waiting = stream;
-    state.waits_for = *(void **)event;
-    return (int)flags;
+    state.waiting = handle;
+    state.waits_for = e->stream;
+    if (!e->stream) return (int)flags;
+    if (its && its->status == NONE) return CAPTURED_EVENT; // of a capture that is over
+    if (mine && !its) return invalidate(mine, ISOLATION);
+    if (mine && mine != its) return invalidate(its, invalidate(mine, MERGE));
+    if (its && !real(handle)) return invalidate(its, IMPLICIT);
+    if (its && !mine) real(handle)->capture = its, real(handle)->last_count = 0; // joins it
+    return its ? wait_nodes(real(handle), e) : (int)flags;
 }
 FAKE(cuStreamGetCtx, (void *stream, void **out)) { return *out = *(context **)stream, 0; }
 FAKE(cuStreamIsCapturing, (void *stream, int *capturing)) {
-    (void)stream;
+    state.asked++;
     MAY_FAIL("cuStreamIsCapturing");
-    return *capturing = state.capturing, 0;
+    return *capturing = capture_of(stream) ? capture_of(stream)->status : state.capturing, 0;
 }
-FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = calloc(1, sizeof(void *)), (void)flags, 0; } // its stream
+FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = calloc(1, sizeof(mark)), (void)flags, 0; }
 FAKE(cuEventDestroy_v2, (void *event)) { return free(event), 0; }
-FAKE(cuEventRecord, (void *event, void *stream)) { return *(void **)event = stream, 0; }
-FAKE(cuEventQuery, (void *event)) { return (void)event, 0; }
-FAKE(cuEventSynchronize, (void *event)) { return (void)event, 0; }
+FAKE(cuEventRecord, (void *of, void *handle)) {
+    mark *e = (mark *)of;
+    state.records++;
+    e->stream = handle;
+    e->capture = capture_of(handle);
+    e->last_count = e->capture ? real(handle)->last_count : 0;
+    if (e->last_count) memcpy(e->last, real(handle)->last, sizeof e->last);
+    return e->capture && e->capture->status == INVALID ? INVALIDATED : 0;
+}
+// Of a call that asks for an event.
+static int ask(const mark *e) {
+    if (e->capture && e->capture->status != NONE) return invalidate(e->capture, CAPTURED_EVENT);
+    return e->capture ? CAPTURED_EVENT : unsafe();
+}
+FAKE(cuEventQuery, (void *event)) { return ask(event); }
+FAKE(cuEventSynchronize, (void *event)) { return state.event_waits++, ask(event); }
 FAKE(cuEventElapsedTime, (float *ms, void *from, void *to)) { return *ms = 1, (void)from, (void)to, 0; }
 FAKE(cuPointerGetAttributes, (unsigned count, const int *attributes, void **values, uint64_t pointer)) { return (void)count, (void)attributes, (void)values, (void)pointer, 0; }
 // Device ordinal, start and size of the allocation. What the test maps is the first device's and knows no range.
@@ -377,6 +510,7 @@ static int cubin_name(const char *image, char *name, size_t capacity) {
 FAKE(cuModuleLoadData, (void **out, const void *image)) {
     const char *text = (const char *)image, *entry = strstr(text, ".entry "), *globals = strstr(text, "SLANG_globalParams[");
     module *m = (module *)calloc(1, sizeof *m);
+    if (unsafe()) return free(m), UNSUPPORTED;
     if (state.on_load) state.on_load(state.user);
     if (m && memcmp(text, "\177ELF", 4) == 0) {
         if (!cubin_name(text, m->function.name, sizeof m->function.name)) return 200;
@@ -404,6 +538,7 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
     return 0;
 }
 FAKE(cuModuleUnload, (void *handle)) {
+    UNSAFE();
     free(((module *)handle)->function.globals);
     free(handle);
     state.modules--;
@@ -486,6 +621,7 @@ static void run(const fake_function *f, const unsigned *grid, void **params) {
     for (unsigned i = 0; i < f->param_count; i++) free(copies[i]);
 }
 
+static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, void **params);
 FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra)) {
     const unsigned grid[3] = { gx, gy, gz };
     (void)bx, (void)by, (void)bz, (void)extra;
@@ -493,6 +629,7 @@ FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, uns
     if (!shared_fits((const fake_function *)function, shared)) return 1;
     state.stream = stream;
     state.launches++;
+    if (capture_of(stream)) return capture_launch(stream, (const fake_function *)function, grid, params);
     run((const fake_function *)function, grid, params);
     return 0;
 }
@@ -620,6 +757,7 @@ FAKE(cuGraphAddEmptyNode, (void **out, void *handle, void *const *before, size_t
 FAKE(cuGraphInstantiateWithFlags, (void **out, void *handle, unsigned long long flags)) {
     const graph *g = (const graph *)handle;
     MAY_FAIL("cuGraphInstantiateWithFlags");
+    UNSAFE();
     graph *exec = (graph *)calloc(1, sizeof *exec);
     if (!exec || flags) return 1;
     state.nodes = g->count;
@@ -662,6 +800,7 @@ FAKE(cuGraphLaunch, (void *handle, void *stream)) {
     const graph *g = (const graph *)handle;
     unsigned char done[MOST_NODES] = { 0 };
     MAY_FAIL("cuGraphLaunch");
+    if (capture_of(stream)) return invalidate(capture_of(stream), UNSUPPORTED); // CUDA might take it; the library shall not ask
     state.stream = stream;
     state.graph_launches++;
     for (unsigned left = g->count; left > 0; left--) {
@@ -676,5 +815,82 @@ FAKE(cuGraphLaunch, (void *handle, void *stream)) {
         done[chosen] = 1;
         run_node(g->nodes[chosen]);
     }
+    return 0;
+}
+
+// >>capturing: what a captured stream is given becomes a node behind what it was given before
+
+FAKE(cuStreamBeginCapture_v2, (void *handle, int mode)) {
+    queue *s = real(handle);
+    if (!s || capture_of(s) || capture_count == MOST_CAPTURES) return UNSUPPORTED;
+    capture *c = &captures[capture_count++];
+    *c = (capture){ ACTIVE, mode, s, &mode_now, (graph *)calloc(1, sizeof(graph)) };
+    s->capture = c;
+    s->last_count = 0;
+    state.graphs++;
+    return 0;
+}
+// Whether something of the capture was not waited for by the stream that it began in.
+static int unjoined(const capture *c) {
+    for (unsigned i = 0; i < c->graph->count; i++) {
+        int waited = 0;
+        for (unsigned k = i + 1; k < c->graph->count; k++)
+            for (unsigned j = 0; j < c->graph->nodes[k]->before_count; j++) waited |= c->graph->nodes[k]->before[j] == i;
+        for (unsigned k = 0; k < c->origin->last_count; k++) waited |= c->origin->last[k] == c->graph->nodes[i];
+        if (!waited) return 1;
+    }
+    return 0;
+}
+FAKE(cuStreamEndCapture, (void *handle, void **out)) {
+    capture *c = capture_of(handle);
+    *out = NULL;
+    if (!c || c->origin != handle) return UNMATCHED;
+    if (c->thread != &mode_now && c->mode != RELAXED) return WRONG_THREAD;
+    int result = c->status == INVALID ? INVALIDATED : unjoined(c) ? UNJOINED : 0;
+    c->status = NONE;
+    c->origin->capture = NULL;
+    if (result) destroy(c->graph), state.graphs--;
+    else *out = c->graph;
+    return result;
+}
+
+// Adds a node to the capture of the stream.
+static node *capture_node(void *handle, kind what) {
+    queue *s = real(handle);
+    graph *g = s->capture->graph;
+    node *n = s->capture->status == ACTIVE && g->count < MOST_NODES ? (node *)calloc(1, sizeof *n) : NULL;
+    if (!n) return NULL;
+    n->kind = what;
+    n->number = g->count;
+    n->before_count = s->last_count;
+    for (unsigned i = 0; i < s->last_count; i++) n->before[i] = s->last[i]->number;
+    g->edges += s->last_count;
+    g->nodes[g->count++] = s->last[0] = n;
+    s->last_count = 1;
+    return n;
+}
+static int capture_copy(void *stream, uint64_t to, uint64_t from, size_t size) {
+    if (!is_ours(from, size) || !is_ours(to, size)) return invalidate(capture_of(stream), UNSUPPORTED);
+    node *n = capture_node(stream, COPY);
+    if (!n) return INVALIDATED;
+    n->copy.from_device = from;
+    n->copy.to_device = to;
+    n->copy.width = size;
+    return 0;
+}
+static int capture_fill(void *stream, uint64_t to, unsigned value, size_t count) {
+    node *n = capture_node(stream, FILL);
+    if (!n) return INVALIDATED;
+    n->fill.to = to;
+    n->fill.value = value;
+    n->fill.width = count;
+    return 0;
+}
+static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, void **params) {
+    node *n = capture_node(stream, KERNEL);
+    if (!n) return INVALIDATED;
+    n->function = function;
+    memcpy(n->grid, grid, sizeof n->grid);
+    for (unsigned i = 0; i < function->param_count; i++) n->params[i] = copy_of(params[i], function->sizes[i]);
     return 0;
 }

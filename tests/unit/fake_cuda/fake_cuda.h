@@ -39,7 +39,7 @@ typedef struct fake_cuda {
     const char *fail;         // the driver's function that fails next, once; NULL: none
     int fail_result;          // with this CUresult
     unsigned fail_skip;       // so many calls of it are good before
-    int capturing;       // CUstreamCaptureStatus of every stream
+    int capturing;       // CUstreamCaptureStatus that streams have that are not captured
     uint64_t launches, graph_launches, kernels, changes; // cuLaunchKernel, cuGraphLaunch, kernels run, parameters changed
     int64_t graphs, execs, allocations, modules; // alive
     void *stream;                                // that the last kernel or graph was launched in
@@ -55,6 +55,7 @@ typedef struct fake_cuda {
     int static_shared;                           // bytes of groupshared variables that each kernel seems to have
     unsigned shared;                             // bytes of dynamic shared memory of the last launch, also of one that failed
     uint64_t cubins, texts;                      // modules loaded of either sort: cubins, and PTX
+    uint64_t asked, records, event_waits;        // cuStreamIsCapturing, cuEventRecord, cuEventSynchronize
 } fake_cuda;
 
 #endif // FAKE_CUDA_H
