@@ -154,9 +154,14 @@ $B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
 	$(CC) $(flags_$(config)) $(link_flags) $^ -o $@ -lcmocka $(LIBS)
 
 # A CUDA driver without a GPU, which a test opens.
-$B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h src/cuda/blit.cuh
+$B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/play.c tests/unit/fake_cuda/fake_cuda.h tests/unit/fake_cuda/play.h src/cuda/blit.cuh
 	@mkdir -p $(@D)
-	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $< -o $@ -lm
+	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $(filter %.c,$^) -o $@ -lm -ldl
+
+# An NVRTC beside it, by which kernels run on this machine.
+$B/fake_nvrtc.so: tests/unit/fake_cuda/nvrtc.c tests/unit/fake_cuda/play.hpp
+	@mkdir -p $(@D)
+	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@ -ldl
 
 fake_cuda_tests := test_build test_cuda test_cuda_graph test_cuda_pack test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
 $(foreach t,$(fake_cuda_tests),$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so

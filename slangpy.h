@@ -6913,18 +6913,31 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "    spyi_forms[slot] = form;\n"
     "    spyi_texels_of[slot] = SpyiTexels(field);\n"
     "}\n"
-    "static uint64_t[4] spyi_objects = { 0, 0, 0, 0 };\n"
-    "\n"
-    "\n"
-    "public void spyi_plain_texture<Texture>(int slot, Texture texture, int[12] field)\n"
-    "{\n"
-    "    spyi_objects[slot] = spyi_object_of(texture);\n"
-    "    spyi_texels_of[slot] = SpyiTexels(field);\n"
-    "}\n"
     "public void spyi_plain_sampler(int[12] field)\n"
     "{\n"
     "    spyi_sampler_field = field;\n"
     "    spyi_sampler_known = true;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "struct SpyiSamplerField\n"
+    "{\n"
+    "    int[12] numbers;\n"
+    "}\n"
+    "static uint64_t[4] spyi_objects = { 0, 0, 0, 0 };\n"
+    "static SpyiSamplerField[4] spyi_samplers_of;\n"
+    "public void spyi_plain_texture<Texture>(int slot, Texture texture, int[24] field)\n"
+    "{\n"
+    "    int[12] texels;\n"
+    "    for (int i = 0; i < 12; i++)\n"
+    "    {\n"
+    "        texels[i] = field[i];\n"
+    "        spyi_samplers_of[slot].numbers[i] = field[12 + i];\n"
+    "    }\n"
+    "    spyi_objects[slot] = spyi_object_of(texture);\n"
+    "    spyi_texels_of[slot] = SpyiTexels(texels);\n"
+    "    spyi_texels_of[slot].sampler = field[11] != 0 ? slot : -1;\n"
     "}\n"
     "\n"
     "\n"
@@ -6951,7 +6964,26 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "\n"
     "\n"
     "\n"
-    "float spyi_unknown(SpyiTexels texels) { return spyi_sampler_known && texels.sampler >= 0 ? 0.0f : asfloat(0x7fc00000u); }\n"
+    "float spyi_unknown(SpyiTexels texels)\n"
+    "{\n"
+    "    __target_switch\n"
+    "    {\n"
+    "    case cuda: return texels.sampler >= 0 ? 0.0f : asfloat(0x7fc00000u);\n"
+    "    default: return spyi_sampler_known ? 0.0f : asfloat(0x7fc00000u);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "DiffSamplerState spyi_sampler_of(SamplerState s, SpyiTexels texels)\n"
+    "{\n"
+    "    __target_switch\n"
+    "    {\n"
+    "    case cuda:\n"
+    "        for (int i = 0; i < 4; i++)\n"
+    "            if (i == texels.sampler) return DiffSamplerState(s, spyi_samplers_of[i].numbers);\n"
+    "        return DiffSamplerState(s, spyi_sampler_field);\n"
+    "    default: return DiffSamplerState(s, spyi_sampler_field);\n"
+    "    }\n"
+    "}\n"
     "\n"
     "#define SPYI_PLAIN(TEXTURE, DIFF, TEXEL, FORM, AT, SIZES) \\\n"
     "public extension TEXTURE<TEXEL> \\\n"
@@ -6976,7 +7008,7 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "    { \\\n"
     "        DIFF<TEXEL> t = spyi_diff(); \\\n"
     "        float unknown = spyi_unknown(t._texels); \\\n"
-    "        t.spyi_sample_level_bwd(DiffSamplerState(s, spyi_sampler_field), at, level, d + TEXEL(unknown)); \\\n"
+    "        t.spyi_sample_level_bwd(spyi_sampler_of(s, t._texels), at, level, d + TEXEL(unknown)); \\\n"
     "        at = diffPair(at.p, at.d + unknown); \\\n"
     "        level = diffPair(level.p, level.d + unknown); \\\n"
     "    } \\\n"
@@ -6984,27 +7016,27 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "        SamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\\n"
     "    { \\\n"
     "        DIFF<TEXEL> t = spyi_diff(); \\\n"
-    "        DifferentialPair<TEXEL> v = t.spyi_sample_level_fwd(DiffSamplerState(s, spyi_sampler_field), at, level); \\\n"
+    "        DifferentialPair<TEXEL> v = t.spyi_sample_level_fwd(spyi_sampler_of(s, t._texels), at, level); \\\n"
     "        return diffPair(DIFF<TEXEL>.spyi_sample(this, s, at.p, level.p), v.d + spyi_unknown(t._texels)); \\\n"
     "    } \\\n"
     "    [BackwardDerivative(spyi_sample_bwd)] \\\n"
-    "    [ForwardDerivative(spyi_sample_fwd)] \\\n"
+    "    [ForwardDerivative(spyi_sample_fwd)] \\",
     "    public TEXEL Sample(SamplerState s, AT at) { return DIFF<TEXEL>.spyi_sample(this, s, at); } \\\n"
     "    public DifferentialPair<TEXEL> spyi_sample_fwd(SamplerState s, DifferentialPair<AT> at) \\\n"
     "    { \\\n"
     "        DIFF<TEXEL> t = spyi_diff(); \\\n"
-    "        DifferentialPair<TEXEL> v = t.spyi_sample_fwd(DiffSamplerState(s, spyi_sampler_field), at); \\\n"
+    "        DifferentialPair<TEXEL> v = t.spyi_sample_fwd(spyi_sampler_of(s, t._texels), at); \\\n"
     "        return diffPair(DIFF<TEXEL>.spyi_sample(this, s, at.p), v.d + spyi_unknown(t._texels)); \\\n"
     "    } \\\n"
     "    public void spyi_sample_bwd(SamplerState s, inout DifferentialPair<AT> at, TEXEL d) \\\n"
     "    { \\\n"
     "        DIFF<TEXEL> t = spyi_diff(); \\\n"
     "        float unknown = spyi_unknown(t._texels); \\\n"
-    "        t.spyi_sample_bwd(DiffSamplerState(s, spyi_sampler_field), at, d + TEXEL(unknown)); \\\n"
+    "        t.spyi_sample_bwd(spyi_sampler_of(s, t._texels), at, d + TEXEL(unknown)); \\\n"
     "        at = diffPair(at.p, at.d + unknown); \\\n"
     "    } \\\n"
     "}\n"
-    "",
+    "\n"
     "#define SPYI_PLAIN_LOADS(TEXTURE, DIFF, TEXEL, AT, PLACE) \\\n"
     "public extension TEXTURE<TEXEL> \\\n"
     "{ \\\n"
@@ -41590,6 +41622,8 @@ SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
 // sampler.c: which sampler of CUDA it is, for a texture and a sampler of one call.
 SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler);
+// sampler.c: writes the 12 numbers that DiffSamplerState is made from, in the order of its constructor.
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field);
 SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
@@ -43239,21 +43273,28 @@ spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_samp
 // Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
 // derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
 // gradients lie. On CUDA (rules->by_address), where there are no bindings, the texture object and these numbers are one
-// field, SpyiNumbered<Texture2D<T>, 12>.
+// field, SpyiNumbered<Texture2D<T>, 12>; that of a texture of Slang's own type has its sampler's numbers, too.
 
+// The field's numbers. SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact. Without bindings,
+// also: object without sampler (2), number of the sampler, whether there is one; then the sampler's numbers.
 enum {
-    SPYI_DIFF_TEXTURE_INTS =
-        8, // SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact
-    SPYI_NUMBERED_INTS =
-        12, // without bindings, also: object without sampler (2), number of the sampler, padding
+    SPYI_DIFF_TEXTURE_INTS = 8,
+    SPYI_NUMBERED_INTS = 12,
+    SPYI_NUMBERED_MOST = 24,
     SPYI_NUMBERED_OBJECT = 8 // bytes of the object before the numbers
 };
 
-// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding.
-static void spyi_diff_texture_size(spyi_leaf *leaf) {
-    leaf->field_size =
-        leaf->binds ? 4 * SPYI_DIFF_TEXTURE_INTS : SPYI_NUMBERED_OBJECT + 4 * SPYI_NUMBERED_INTS;
+// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding. `plain`: of Slang's own type.
+static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
+    leaf->field_size = leaf->binds
+                           ? 4 * SPYI_DIFF_TEXTURE_INTS
+                           : SPYI_NUMBERED_OBJECT + 4 * (plain ? SPYI_NUMBERED_MOST : SPYI_NUMBERED_INTS);
     leaf->field_align = leaf->binds ? 4 : 8;
+}
+
+// Returns how many numbers the field has, of a leaf without binding.
+static uint32_t spyi_diff_texture_numbers(const spyi_leaf *leaf) {
+    return (leaf->field_size - SPYI_NUMBERED_OBJECT) / 4;
 }
 
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out) {
@@ -43281,7 +43322,7 @@ static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *valu
     leaf->reads = true;
     leaf->element = value->texel;
     leaf->whole_grads = SPYI_WHOLE_LOADS;
-    spyi_diff_texture_size(leaf);
+    spyi_diff_texture_size(leaf, false);
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     return true;
@@ -43293,7 +43334,7 @@ static void spyi_diff_texture_field(const spyi_leaf *leaf, spyi_text *out) {
     if (!leaf->binds) spyi_text_add(out, "SpyiNumbered<");
     if (spyi_diff_form_read(leaf->type->name, &form)) spyi_texture_form_spell(&form, leaf->element, out);
     else spyi_kind_own_field(leaf, out);
-    if (!leaf->binds) spyi_text_add(out, ", %d>", SPYI_NUMBERED_INTS);
+    if (!leaf->binds) spyi_text_add(out, ", %u>", spyi_diff_texture_numbers(leaf));
 }
 
 static void spyi_diff_texture_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
@@ -43323,14 +43364,18 @@ static bool spyi_diff_texture_objects(const spyi_leaf *leaf, const spyi_value *v
     if (!spyi_texture_kind_of()->run->pack(leaf, value, field, error)) return false;
     uint64_t loads = spyi_texture_shader_view(t, false, NULL, error);
     memcpy(ints + SPYI_DIFF_TEXTURE_INTS, &loads, sizeof loads);
-    ints[SPYI_DIFF_TEXTURE_INTS + 2] = sampler ? spyi_sampler_identity(sampler) : 0;
+    if (sampler) {
+        ints[SPYI_DIFF_TEXTURE_INTS + 2] = spyi_sampler_identity(sampler);
+        ints[SPYI_DIFF_TEXTURE_INTS + 3] = 1;
+        spyi_sampler_fill(sampler, ints + SPYI_NUMBERED_INTS);
+    }
     return loads != 0;
 }
 
 static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field,
                                    spyi_text *error) {
     spy_texture *t = (spy_texture *)(void *)value->held[0];
-    int32_t ints[SPYI_NUMBERED_INTS];
+    int32_t ints[SPYI_NUMBERED_MOST];
     if (!t) return true; // compile threads have no object
     if (!spyi_texture_kind_of()->run->pack(leaf, value, NULL, error) || !field) return !error->size;
     bool adds = leaf->mode == SPY_CALL_MODE_BACKWARD && t->grad;
@@ -43350,7 +43395,7 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[7] = leaf->exact;
     if (!leaf->binds && !spyi_diff_texture_objects(leaf, value, field, ints, error)) return false;
     if (leaf->binds) memcpy(field, ints, 4 * SPYI_DIFF_TEXTURE_INTS);
-    else memcpy((uint8_t *)field + SPYI_NUMBERED_OBJECT, ints, sizeof ints);
+    else memcpy((uint8_t *)field + SPYI_NUMBERED_OBJECT, ints, 4 * spyi_diff_texture_numbers(leaf));
     if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
@@ -43423,7 +43468,7 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
     if (!good) return false;
     spyi_leaf_set_kind(leaf, &spyi_diff_texture_kind);
     leaf->element = texel;
-    spyi_diff_texture_size(leaf);
+    spyi_diff_texture_size(leaf, true);
     return true;
 }
 
@@ -43435,7 +43480,7 @@ SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *f
     spyi_texture_form form;
     if (!spyi_texture_form_read(leaf->type->name, NULL, &form)) return false;
     if (spyi_sampler_has_numbers(leaf)) {
-        spyi_text_add(out, "    spyi_plain_sampler(%s%s);\n", field, leaf->binds ? "" : ".numbers");
+        spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
         return true;
     }
     if (leaf->kind != &spyi_diff_texture_kind) return false;
@@ -43509,7 +43554,8 @@ static void spyi_sampler_load(const spyi_leaf *leaf, const spyi_place_text *at, 
 }
 
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf) {
-    if (leaf->kind != spyi_sampler_kind_of() || strcmp(leaf->type->name, "SamplerState") != 0) return false;
+    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0)
+        return false;
     spyi_sampler_add_numbers(leaf);
     return true;
 }
@@ -43526,8 +43572,7 @@ SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler) {
     return (int32_t)(sampler->handle >> 4 & INT32_MAX);
 }
 
-// Writes the fields of DiffSamplerState, in the order of its constructor.
-static void spyi_sampler_fill(const spy_sampler *sampler, void *field) {
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field) {
     const spy_sampler_desc *d = &sampler->desc;
     int32_t ints[SPYI_DIFF_SAMPLER_INTS] = { 0 };
     float max_level = d->max_level > 0 ? d->max_level : 1000.0f;
@@ -47626,8 +47671,9 @@ SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
             return false;
     }
     // Without bindings textures do not tell their layers and levels, so that derivatives need those of textures
-    // without gradients, too.
-    for (uint32_t i = 0; i < count && by_address && imported && slot < SPYI_MOST_NOTED; i++) {
+    // without gradients, too. Each includes a sampler: it is the call's only one, or another may be meant.
+    for (uint32_t i = 0; i < count && by_address && imported && samplers <= 1 && slot < SPYI_MOST_NOTED;
+         i++) {
         spyi_leaf *leaf = &a->bound.leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (!spyi_leaf_is_resource(leaf) || !v->texel || leaf->role == SPYI_ROLE_INSIDE ||
@@ -50994,10 +51040,12 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
 
 // Refuses a kernel that has a texture of Slang's own type with a gradient, and samples with a sampler that is a global
 // or a part of one. The derivative would take the address modes and filters of another sampler, or of none, because
-// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang).
+// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang). Without bindings it notes the
+// sampler that the texture includes, whatever it is.
 static spy_status spyi_check_samplers(spyi_input_binding *f) {
     const spyi_bound *b = &f->plan->bound;
-    for (uint32_t i = 0; i < f->inputs->count && b->plain_gradient; i++) {
+    bool noted = !b->plain_gradient || !b->leaves[b->plain_gradient - 1].binds;
+    for (uint32_t i = 0; i < f->inputs->count && !noted; i++) {
         const spyi_input *input = &f->inputs->items[i];
         const spyi_type *type = input->type;
         const spyi_leaf *leaf = &b->leaves[b->plain_gradient - 1];

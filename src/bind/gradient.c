@@ -234,8 +234,9 @@ SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
             return false;
     }
     // Without bindings textures do not tell their layers and levels, so that derivatives need those of textures
-    // without gradients, too.
-    for (uint32_t i = 0; i < count && by_address && imported && slot < SPYI_MOST_NOTED; i++) {
+    // without gradients, too. Each includes a sampler: it is the call's only one, or another may be meant.
+    for (uint32_t i = 0; i < count && by_address && imported && samplers <= 1 && slot < SPYI_MOST_NOTED;
+         i++) {
         spyi_leaf *leaf = &a->bound.leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (!spyi_leaf_is_resource(leaf) || !v->texel || leaf->role == SPYI_ROLE_INSIDE ||

@@ -1,25 +1,32 @@
 // Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
 // derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
 // gradients lie. On CUDA (rules->by_address), where there are no bindings, the texture object and these numbers are one
-// field, SpyiNumbered<Texture2D<T>, 12>.
+// field, SpyiNumbered<Texture2D<T>, 12>; that of a texture of Slang's own type has its sampler's numbers, too.
 #include "data/device.h"
 #include "data/texture.h"
 #include "data/texture_form.h"
 #include "kinds/internal.h"
 
+// The field's numbers. SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact. Without bindings,
+// also: object without sampler (2), number of the sampler, whether there is one; then the sampler's numbers.
 enum {
-    SPYI_DIFF_TEXTURE_INTS =
-        8, // SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact
-    SPYI_NUMBERED_INTS =
-        12, // without bindings, also: object without sampler (2), number of the sampler, padding
+    SPYI_DIFF_TEXTURE_INTS = 8,
+    SPYI_NUMBERED_INTS = 12,
+    SPYI_NUMBERED_MOST = 24,
     SPYI_NUMBERED_OBJECT = 8 // bytes of the object before the numbers
 };
 
-// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding.
-static void spyi_diff_texture_size(spyi_leaf *leaf) {
-    leaf->field_size =
-        leaf->binds ? 4 * SPYI_DIFF_TEXTURE_INTS : SPYI_NUMBERED_OBJECT + 4 * SPYI_NUMBERED_INTS;
+// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding. `plain`: of Slang's own type.
+static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
+    leaf->field_size = leaf->binds
+                           ? 4 * SPYI_DIFF_TEXTURE_INTS
+                           : SPYI_NUMBERED_OBJECT + 4 * (plain ? SPYI_NUMBERED_MOST : SPYI_NUMBERED_INTS);
     leaf->field_align = leaf->binds ? 4 : 8;
+}
+
+// Returns how many numbers the field has, of a leaf without binding.
+static uint32_t spyi_diff_texture_numbers(const spyi_leaf *leaf) {
+    return (leaf->field_size - SPYI_NUMBERED_OBJECT) / 4;
 }
 
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out) {
@@ -47,7 +54,7 @@ static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *valu
     leaf->reads = true;
     leaf->element = value->texel;
     leaf->whole_grads = SPYI_WHOLE_LOADS;
-    spyi_diff_texture_size(leaf);
+    spyi_diff_texture_size(leaf, false);
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     return true;
@@ -59,7 +66,7 @@ static void spyi_diff_texture_field(const spyi_leaf *leaf, spyi_text *out) {
     if (!leaf->binds) spyi_text_add(out, "SpyiNumbered<");
     if (spyi_diff_form_read(leaf->type->name, &form)) spyi_texture_form_spell(&form, leaf->element, out);
     else spyi_kind_own_field(leaf, out);
-    if (!leaf->binds) spyi_text_add(out, ", %d>", SPYI_NUMBERED_INTS);
+    if (!leaf->binds) spyi_text_add(out, ", %u>", spyi_diff_texture_numbers(leaf));
 }
 
 static void spyi_diff_texture_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
@@ -89,14 +96,18 @@ static bool spyi_diff_texture_objects(const spyi_leaf *leaf, const spyi_value *v
     if (!spyi_texture_kind_of()->run->pack(leaf, value, field, error)) return false;
     uint64_t loads = spyi_texture_shader_view(t, false, NULL, error);
     memcpy(ints + SPYI_DIFF_TEXTURE_INTS, &loads, sizeof loads);
-    ints[SPYI_DIFF_TEXTURE_INTS + 2] = sampler ? spyi_sampler_identity(sampler) : 0;
+    if (sampler) {
+        ints[SPYI_DIFF_TEXTURE_INTS + 2] = spyi_sampler_identity(sampler);
+        ints[SPYI_DIFF_TEXTURE_INTS + 3] = 1;
+        spyi_sampler_fill(sampler, ints + SPYI_NUMBERED_INTS);
+    }
     return loads != 0;
 }
 
 static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field,
                                    spyi_text *error) {
     spy_texture *t = (spy_texture *)(void *)value->held[0];
-    int32_t ints[SPYI_NUMBERED_INTS];
+    int32_t ints[SPYI_NUMBERED_MOST];
     if (!t) return true; // compile threads have no object
     if (!spyi_texture_kind_of()->run->pack(leaf, value, NULL, error) || !field) return !error->size;
     bool adds = leaf->mode == SPY_CALL_MODE_BACKWARD && t->grad;
@@ -116,7 +127,7 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[7] = leaf->exact;
     if (!leaf->binds && !spyi_diff_texture_objects(leaf, value, field, ints, error)) return false;
     if (leaf->binds) memcpy(field, ints, 4 * SPYI_DIFF_TEXTURE_INTS);
-    else memcpy((uint8_t *)field + SPYI_NUMBERED_OBJECT, ints, sizeof ints);
+    else memcpy((uint8_t *)field + SPYI_NUMBERED_OBJECT, ints, 4 * spyi_diff_texture_numbers(leaf));
     if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
@@ -189,7 +200,7 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
     if (!good) return false;
     spyi_leaf_set_kind(leaf, &spyi_diff_texture_kind);
     leaf->element = texel;
-    spyi_diff_texture_size(leaf);
+    spyi_diff_texture_size(leaf, true);
     return true;
 }
 
@@ -201,7 +212,7 @@ SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *f
     spyi_texture_form form;
     if (!spyi_texture_form_read(leaf->type->name, NULL, &form)) return false;
     if (spyi_sampler_has_numbers(leaf)) {
-        spyi_text_add(out, "    spyi_plain_sampler(%s%s);\n", field, leaf->binds ? "" : ".numbers");
+        spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
         return true;
     }
     if (leaf->kind != &spyi_diff_texture_kind) return false;

@@ -63,7 +63,8 @@ static void spyi_sampler_load(const spyi_leaf *leaf, const spyi_place_text *at, 
 }
 
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf) {
-    if (leaf->kind != spyi_sampler_kind_of() || strcmp(leaf->type->name, "SamplerState") != 0) return false;
+    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0)
+        return false;
     spyi_sampler_add_numbers(leaf);
     return true;
 }
@@ -80,8 +81,7 @@ SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler) {
     return (int32_t)(sampler->handle >> 4 & INT32_MAX);
 }
 
-// Writes the fields of DiffSamplerState, in the order of its constructor.
-static void spyi_sampler_fill(const spy_sampler *sampler, void *field) {
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field) {
     const spy_sampler_desc *d = &sampler->desc;
     int32_t ints[SPYI_DIFF_SAMPLER_INTS] = { 0 };
     float max_level = d->max_level > 0 ? d->max_level : 1000.0f;
