@@ -71,7 +71,7 @@ gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
 cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch fuse globals gradient_sums gradients gradients_random graph groups kinds options print random resolution views)
 
-.PHONY: all headers api lib python wheel demo test test-torch soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
+.PHONY: all headers api lib python wheel demo test test-torch soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda played bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -87,6 +87,7 @@ gpu: $(gpu_split) $(gpu_headers)
 gpu-split: $(gpu_split)
 gpu-headers: $(gpu_headers)
 cuda: $(cuda_tests)
+played: $B/played/libcuda.so.1 $B/played/libnvrtc.so
 bench-programs: $(bench_programs)
 
 # ---- headers and library
@@ -158,8 +159,12 @@ $B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/play.c tests
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $(filter %.c,$^) -o $@ -lm -ldl
 
-# An NVRTC beside it, by which kernels run on this machine.
-$B/fake_nvrtc.so: tests/unit/fake_cuda/nvrtc.c tests/unit/fake_cuda/play.hpp
+# Both by the names that the library looks for, with an NVRTC by which kernels run on this machine (tests/cuda/played).
+$B/played/libcuda.so.1: $B/fake_cuda.so
+	@mkdir -p $(@D)
+	cp $< $@
+
+$B/played/libnvrtc.so: tests/unit/fake_cuda/nvrtc.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@ -ldl
 

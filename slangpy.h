@@ -877,6 +877,11 @@
 // struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for them there, and drops stores to a
 // global RWBuffer without a word.
 //
+// A texture of a kernel includes a sampler: that of spy_arg_sampled_texture, or else the next sampler among the
+// call's arguments. So a function that samples one texture by two samplers takes DiffTexture2D<T> and
+// DiffSamplerState, which sample by the second one from single texels. Gradients through textures are otherwise
+// as on Vulkan. There are no samplers that compare or mirror once, and no textures of three channels.
+//
 // Work goes to one stream in order: the device's own or spy_cuda_desc.stream. Launches reach the GPU at once:
 // spy_flush only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it
 // with the streams of other libraries, while the host goes on.
@@ -6930,6 +6935,7 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "public void spyi_plain_texture<Texture>(int slot, Texture texture, int[24] field)\n"
     "{\n"
     "    int[12] texels;\n"
+    "    [ForceUnroll]\n"
     "    for (int i = 0; i < 12; i++)\n"
     "    {\n"
     "        texels[i] = field[i];\n"
@@ -6956,10 +6962,12 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "}\n"
     "SpyiTexels spyi_find_object(uint64_t object)\n"
     "{\n"
-    "    for (int i = 0; i < 4; i++)\n"
-    "        if (spyi_objects[i] == object) return spyi_texels_of[i];\n"
     "    int[12] field = { 0, 0, 1, 1, 1, 1, 1, 0, int(object), int(object >> 32), -1, 0 };\n"
-    "    return SpyiTexels(field);\n"
+    "    SpyiTexels found = SpyiTexels(field);\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < 4; i++)\n"
+    "        if (spyi_objects[i] == object) found = spyi_texels_of[i];\n"
+    "    return found;\n"
     "}\n"
     "\n"
     "\n"
@@ -6978,9 +6986,11 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "    __target_switch\n"
     "    {\n"
     "    case cuda:\n"
-    "        for (int i = 0; i < 4; i++)\n"
-    "            if (i == texels.sampler) return DiffSamplerState(s, spyi_samplers_of[i].numbers);\n"
-    "        return DiffSamplerState(s, spyi_sampler_field);\n"
+    "        SpyiSamplerField field = spyi_samplers_of[0];\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 1; i < 4; i++)\n"
+    "            if (i == texels.sampler) field = spyi_samplers_of[i];\n"
+    "        return DiffSamplerState(s, field.numbers);\n"
     "    default: return DiffSamplerState(s, spyi_sampler_field);\n"
     "    }\n"
     "}\n"
@@ -7018,9 +7028,9 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "        DIFF<TEXEL> t = spyi_diff(); \\\n"
     "        DifferentialPair<TEXEL> v = t.spyi_sample_level_fwd(spyi_sampler_of(s, t._texels), at, level); \\\n"
     "        return diffPair(DIFF<TEXEL>.spyi_sample(this, s, at.p, level.p), v.d + spyi_unknown(t._texels)); \\\n"
-    "    } \\\n"
+    "    } \\",
     "    [BackwardDerivative(spyi_sample_bwd)] \\\n"
-    "    [ForwardDerivative(spyi_sample_fwd)] \\",
+    "    [ForwardDerivative(spyi_sample_fwd)] \\\n"
     "    public TEXEL Sample(SamplerState s, AT at) { return DIFF<TEXEL>.spyi_sample(this, s, at); } \\\n"
     "    public DifferentialPair<TEXEL> spyi_sample_fwd(SamplerState s, DifferentialPair<AT> at) \\\n"
     "    { \\\n"

@@ -23,6 +23,8 @@ import slangpy;
 [Differentiable] float4 at2(DiffTexture2D<float4> t, DiffSamplerState s, float2 uv, float level) { return t.SampleLevel(s, uv, level); }
 [Differentiable] float at3(DiffTexture3D<float> t, DiffSamplerState s, float3 uv, float level) { return t.SampleLevel(s, uv, level); }
 [Differentiable] float2 layers(DiffTexture2DArray<float2> t, DiffSamplerState s, float3 uv, float level) { return t.SampleLevel(s, uv, level); }
+[Differentiable] float4 lines(DiffTexture1DArray<float4> t, DiffSamplerState s, float2 uv, float level) { return t.SampleLevel(s, uv, level); }
+[Differentiable] float cubes(DiffTextureCubeArray<float> t, DiffSamplerState s, float4 direction, float level) { return t.SampleLevel(s, direction, level); }
 [Differentiable] float cube(DiffTextureCube<float> t, DiffSamplerState s, float3 direction, float level) { return t.SampleLevel(s, direction, level); }
 [Differentiable] float4 load(DiffTexture2D<float4> t, int3 at) { return t.Load(at) * t[at.xy]; }
 [Differentiable] float4 sum(DiffTexture2D<float4> a, DiffTexture2D<float4> b, DiffSamplerState s, DiffSamplerState r, float2 uv)
@@ -31,6 +33,7 @@ import slangpy;
 }
 [Differentiable] float4 footprint(DiffTexture2D<float4> t, DiffSamplerState s, float2 uv) { return t.SampleGrad(s, uv, float2(0.5, 0), float2(0, 0.5)); }
 [Differentiable] float4 twice(float4 x) { return x * x; }
+[Differentiable] float4 beside(float4 x, DiffTexture2D<float4> t, DiffSamplerState s, float2 uv) { return x * t.Sample(s, uv); }
 [Differentiable] float weigh(float w, DiffTexture2D<float4> t, DiffSamplerState s, float2 uv) { return w * t.Sample(s, uv).x; }
 """
 # Slang's own types: one text for what their derivatives know, and one that they do not see.
@@ -250,19 +253,19 @@ def test_texels_and_coordinates(gpu, module, case, linear, mode):
     close(d_uv, slopes(value, uv), 2e-3)
 
 
-@pytest.mark.parametrize("mip_linear", [True, False], ids=["trilinear", "nearest_level"])
-def test_mip_levels(gpu, module, mip_linear):
+@pytest.mark.parametrize("dims, mip_linear", [(2, True), (2, False), (1, True)], ids=["trilinear", "nearest_level", "lines"])
+def test_mip_levels(gpu, module, dims, mip_linear):
     """Fractional levels, outside of the texture's levels too, and the sampler's bias and limits."""
     rng = np.random.default_rng(7)
-    levels = [rng.random((max(7 >> k, 1), max(10 >> k, 1), 4)) for k in range(4)]
-    t = texture(gpu, levels, Format.rgba32_float).with_grads()
+    levels = [rng.random(tuple(max(n >> k, 1) for n in (7, 10)[2 - dims:]) + (4,)) for k in range(4)]
+    t = texture(gpu, levels, Format.rgba32_float, TextureType.texture_2d if dims == 2 else TextureType.texture_1d).with_grads()
     modes = [TextureAddressingMode.wrap] * 3
     lod = (rng.random(64) * 5 - 1).astype(np.float32).astype(np.float64)
     near = (lod + 0.25) * 2  # devices differ where two levels are as near
     lod[np.abs(near - np.round(near)) < 0.02] += 0.01
-    uv, grad = apart(rng.random((64, 2)) * 3 - 1, levels).astype(np.float32).astype(np.float64), rng.random((64, 4))
+    uv, grad = apart(rng.random((64, dims)) * 3 - 1, levels).astype(np.float32).astype(np.float64), rng.random((64, 4))
     s = sampler(gpu, modes, True, mip_linear, mip_lod_bias=0.25, min_lod=0.55, max_lod=2.75)
-    out, d_uv, d_lod = backward(gpu, module.at2, t, s, uv, lod, grad)
+    out, d_uv, d_lod = backward(gpu, module.at2 if dims == 2 else module.at1, t, s, uv, lod, grad)
 
     def value(at, level):
         return (reference(levels, modes, True, mip_linear, at, np.clip(level + 0.25, 0.55, 2.75)) * grad).sum(1)
@@ -271,7 +274,7 @@ def test_mip_levels(gpu, module, mip_linear):
     expected = texel_slopes(levels, lambda: value(uv, lod).sum())
     for mip, level in enumerate(expected):
         got = t.get_grad(mip)
-        assert got.shape == level.shape[:2]
+        assert got.shape == level.shape[:-1]
         close(got.to_numpy(), level, 2e-4)
     close(d_uv, slopes(lambda at: value(at, lod), uv), 2e-3)
     close(d_lod, slopes(lambda level: value(uv, level[:, 0]), lod[:, None])[:, 0], 2e-3)
@@ -279,23 +282,31 @@ def test_mip_levels(gpu, module, mip_linear):
     assert not t.get_grad(1).to_numpy().any() and not t.grad.to_numpy().any()
 
 
-def test_layers(gpu, module):
+@pytest.mark.parametrize("name, format, kind, shape", [("layers", Format.rg32_float, TextureType.texture_2d_array, (3, 4, 5, 2)),
+                                                       ("lines", Format.rgba32_float, TextureType.texture_1d_array, (3, 5, 4))], ids=["2d", "1d"])
+def test_layers(gpu, module, name, format, kind, shape):
     """An array's layer is the nearest number, within the array."""
     rng = np.random.default_rng(3)
-    level = rng.random((3, 4, 5, 2))
-    t = texture(gpu, [level], Format.rg32_float, TextureType.texture_2d_array, 3).with_grads()
-    at = np.concatenate([rng.random((64, 2)), rng.random((64, 1)) * 6 - 2], 1).astype(np.float32).astype(np.float64)
-    at[:, 2] += np.where(np.abs(at[:, 2] % 1 - 0.5) < 0.01, 0.02, 0)
-    grad = rng.random((64, 2))
+    level, dims = rng.random(shape), len(shape) - 2
+    t = texture(gpu, [level], format, kind, 3).with_grads()
+    at = np.concatenate([apart(rng.random((64, dims)), [level[0]]), rng.random((64, 1)) * 6 - 2], 1).astype(np.float32).astype(np.float64)
+    at[:, dims] += np.where(np.abs(at[:, dims] % 1 - 0.5) < 0.01, 0.02, 0)
+    grad = rng.random((64, shape[-1]))
     modes = [TextureAddressingMode.mirror_repeat] * 3
-    out, d_at, _ = backward(gpu, module.layers, t, sampler(gpu, modes), at, np.zeros(64), grad)
-    layer = np.clip(np.rint(at[:, 2]), 0, 2).astype(int)
+    out, d_at, _ = backward(gpu, getattr(module, name), t, sampler(gpu, modes), at, np.zeros(64), grad)
+    layer = np.clip(np.rint(at[:, dims]), 0, 2).astype(int)
+
+    def value(uv):
+        values = np.stack([in_level(level[k], modes, True, uv) for k in range(3)])
+        return (values[layer, np.arange(64)] * grad).sum(1)
+
     values = np.stack([in_level(level[k], modes, True, at) for k in range(3)])
     close(out, values[layer, np.arange(64)], filter_error(gpu, 2))
     for k in range(3):
         mine = layer == k
         close(t.grad.to_numpy()[k], texel_slopes([level[k]], lambda: (in_level(level[k], modes, True, at[mine]) * grad[mine]).sum())[0], 2e-4)
-    assert not d_at[:, 2].any()
+    close(d_at[:, :dims], slopes(value, at[:, :dims]), 2e-3)
+    assert not d_at[:, dims].any()
 
 
 def inside_faces(level, at):
@@ -349,6 +360,27 @@ def test_cubes(gpu, module):
     smooth = np.abs(coarse - fine).max(1) < 5e-3
     assert smooth.sum() > 40
     close(d_direction[smooth], fine[smooth], 2e-2)
+
+
+def test_arrays_of_cubes(gpu, module):
+    """Each cube of an array is as a cube of its own."""
+    rng = np.random.default_rng(47)
+    level, direction, grad = rng.random((12, 3, 3, 1)), rng.normal(size=(64, 3)), rng.random((64, 1))
+    which = np.repeat([0, 1], 32)
+    s = sampler(gpu, TextureAddressingMode.clamp_to_edge)
+    both = gpu.create_texture(type=TextureType.texture_cube_array, format=Format.r32_float, width=3, height=3, array_length=2)
+    for layer in range(12):
+        both.copy_from_numpy(np.ascontiguousarray(level[layer, ..., 0].astype(np.float32)), layer, 0)
+    both = both.with_grads()
+    out, d_at, _ = backward(gpu, module.cubes, both, s, np.concatenate([direction, which[:, None]], 1), np.zeros(64), grad)
+    for k in (0, 1):
+        one, mine = texture(gpu, [level[6 * k:6 * k + 6]], Format.r32_float, TextureType.texture_cube, 6).with_grads(), which == k
+        expected, d_expected, _ = backward(gpu, module.cube, one, s, direction[mine], np.zeros(32), grad[mine])
+        close(out[mine], expected, 1e-6)
+        close(d_at[mine, :3], d_expected, 1e-5)
+        close(both.grad.to_numpy().reshape(2, 6, 3, 3)[k], one.grad.to_numpy().reshape(6, 3, 3), 1e-6)
+        assert np.abs(one.grad.to_numpy()).sum() > 1
+    assert not d_at[:, 3].any()
 
 
 def test_loads(gpu, module):
@@ -430,6 +462,13 @@ def test_texel_by_texel(gpu, module):
     out.grad.copy_from_numpy(np.full((3, 5, 4), 0.5, np.float32))
     module.twice.bwds(t, _result=out)
     close(t.grad.to_numpy(), level.astype(np.float64), 1e-6)
+    whole = texture(gpu, [np.full((2, 2, 4), 3.0)], Format.rgba32_float).with_grads()
+    at = spy.Tensor.empty(gpu, (3, 5), "float2")
+    at.copy_from_numpy(np.full((3, 5, 2), 0.25, np.float32))
+    t.zero_grad()
+    module.beside.bwds(t, whole, sampler(gpu), at, _result=out)
+    close(t.grad.to_numpy(), np.full(level.shape, 1.5), 1e-6)
+    close(whole.grad.to_numpy()[0, 0], level.sum((0, 1)) * 0.5, 1e-5)
 
 
 def test_unorm_and_half_formats(gpu, module):
