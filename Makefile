@@ -71,7 +71,7 @@ gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
 cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch fuse globals gradient_sums gradients gradients_random graph groups kinds options print random resolution tiles views)
 
-.PHONY: all headers api lib python wheel demo test test-torch soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
+.PHONY: all headers api lib python wheel demo test test-torch soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda played bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -87,6 +87,7 @@ gpu: $(gpu_split) $(gpu_headers)
 gpu-split: $(gpu_split)
 gpu-headers: $(gpu_headers)
 cuda: $(cuda_tests)
+played: $B/played/libcuda.so.1 $B/played/libnvrtc.so
 bench-programs: $(bench_programs)
 
 # ---- headers and library
@@ -154,9 +155,18 @@ $B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
 	$(CC) $(flags_$(config)) $(link_flags) $^ -o $@ -lcmocka $(LIBS)
 
 # A CUDA driver without a GPU, which a test opens.
-$B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h src/cuda/blit.cuh
+$B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/play.c tests/unit/fake_cuda/fake_cuda.h tests/unit/fake_cuda/play.h src/cuda/blit.cuh
 	@mkdir -p $(@D)
-	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $< -o $@ -lm
+	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $(filter %.c,$^) -o $@ -lm -ldl
+
+# Both by the names that the library looks for, with an NVRTC by which kernels run on this machine (tests/cuda/played).
+$B/played/libcuda.so.1: $B/fake_cuda.so
+	@mkdir -p $(@D)
+	cp $< $@
+
+$B/played/libnvrtc.so: tests/unit/fake_cuda/nvrtc.c
+	@mkdir -p $(@D)
+	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@ -ldl
 
 fake_cuda_tests := test_build test_cuda test_cuda_capture test_cuda_graph test_cuda_pack test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
 $(foreach t,$(fake_cuda_tests),$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so

@@ -877,6 +877,11 @@
 // struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for them there, and drops stores to a
 // global RWBuffer without a word.
 //
+// A texture of a kernel includes a sampler: that of spy_arg_sampled_texture, or else the next sampler among the
+// call's arguments. So a function that samples one texture by two samplers takes DiffTexture2D<T> and
+// DiffSamplerState, which sample by the second one from single texels. Gradients through textures are otherwise
+// as on Vulkan. There are no samplers that compare or mirror once, and no textures of three channels.
+//
 // Work goes to one stream in order: the device's own or spy_cuda_desc.stream. Launches reach the GPU at once:
 // spy_flush only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it
 // with the streams of other libraries, while the host goes on.
@@ -6194,6 +6199,9 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
+    "\n"
+    "\n"
     "module slangpy_texture;\n"
     "",
     "__exported import slangpy;",
@@ -6208,6 +6216,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    static float4 spyi_texel(This value);\n"
     "    static float4 spyi_texel_d(This.Differential d);\n"
     "    static This.Differential spyi_of_texel(float4 d);\n"
+    "    static This spyi_of(float4 v);\n"
     "}\n"
     "\n"
     "public extension float : IDiffTexel\n"
@@ -6216,6 +6225,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(float v) { return float4(v, 0, 0, 0); }\n"
     "    public static float4 spyi_texel_d(float.Differential v) { return float4(v, 0, 0, 0); }\n"
     "    public static float.Differential spyi_of_texel(float4 v) { return float(v.x); }\n"
+    "    public static float spyi_of(float4 v) { return float(v.x); }\n"
     "}\n"
     "\n"
     "public extension float2 : IDiffTexel\n"
@@ -6224,6 +6234,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(float2 v) { return float4(v, 0, 0); }\n"
     "    public static float4 spyi_texel_d(float2.Differential v) { return float4(v, 0, 0); }\n"
     "    public static float2.Differential spyi_of_texel(float4 v) { return float2(v.xy); }\n"
+    "    public static float2 spyi_of(float4 v) { return float2(v.xy); }\n"
     "}\n"
     "\n"
     "public extension float3 : IDiffTexel\n"
@@ -6232,6 +6243,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(float3 v) { return float4(v, 0); }\n"
     "    public static float4 spyi_texel_d(float3.Differential v) { return float4(v, 0); }\n"
     "    public static float3.Differential spyi_of_texel(float4 v) { return float3(v.xyz); }\n"
+    "    public static float3 spyi_of(float4 v) { return float3(v.xyz); }\n"
     "}\n"
     "\n"
     "public extension float4 : IDiffTexel\n"
@@ -6240,6 +6252,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(float4 v) { return float4(v); }\n"
     "    public static float4 spyi_texel_d(float4.Differential v) { return float4(v); }\n"
     "    public static float4.Differential spyi_of_texel(float4 v) { return float4(v); }\n"
+    "    public static float4 spyi_of(float4 v) { return float4(v); }\n"
     "}\n"
     "\n"
     "public extension half : IDiffTexel\n"
@@ -6248,6 +6261,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(half v) { return float4(v, 0, 0, 0); }\n"
     "    public static float4 spyi_texel_d(half.Differential v) { return float4(v, 0, 0, 0); }\n"
     "    public static half.Differential spyi_of_texel(float4 v) { return half(v.x); }\n"
+    "    public static half spyi_of(float4 v) { return half(v.x); }\n"
     "}\n"
     "\n"
     "public extension half2 : IDiffTexel\n"
@@ -6256,6 +6270,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(half2 v) { return float4(v, 0, 0); }\n"
     "    public static float4 spyi_texel_d(half2.Differential v) { return float4(v, 0, 0); }\n"
     "    public static half2.Differential spyi_of_texel(float4 v) { return half2(v.xy); }\n"
+    "    public static half2 spyi_of(float4 v) { return half2(v.xy); }\n"
     "}\n"
     "\n"
     "public extension half3 : IDiffTexel\n"
@@ -6264,6 +6279,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(half3 v) { return float4(v, 0); }\n"
     "    public static float4 spyi_texel_d(half3.Differential v) { return float4(v, 0); }\n"
     "    public static half3.Differential spyi_of_texel(float4 v) { return half3(v.xyz); }\n"
+    "    public static half3 spyi_of(float4 v) { return half3(v.xyz); }\n"
     "}\n"
     "\n"
     "public extension half4 : IDiffTexel\n"
@@ -6272,7 +6288,18 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public static float4 spyi_texel(half4 v) { return float4(v); }\n"
     "    public static float4 spyi_texel_d(half4.Differential v) { return float4(v); }\n"
     "    public static half4.Differential spyi_of_texel(float4 v) { return half4(v); }\n"
+    "    public static half4 spyi_of(float4 v) { return half4(v); }\n"
     "}\n"
+    "\n"
+    "\n"
+    "public struct SpyiNumbered<T, let N : int>\n"
+    "{\n"
+    "    public T object;\n"
+    "    public int numbers[N];\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public extern static const int slangpy_texture_samplers = 1;\n"
     "\n"
     "\n"
     "\n"
@@ -6283,7 +6310,8 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public int3 _address; // 0: wrap, 1: mirror, 2: clamp, 3: border, 4: mirror once\n"
     "    public int _filters;  // bit 0: minification is linear, bit 1: magnification, bit 2: between levels\n"
     "    public float _bias, _min_level, _max_level;\n"
-    "    public float4 _border;\n"
+    "    public float4 _border;",
+    "    public int _number; // on CUDA: which sampler it is, as in SpyiTexels\n"
     "\n"
     "\n"
     "    public __init(SamplerState state, int[12] field)\n"
@@ -6295,6 +6323,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        _min_level = asfloat(field[5]);\n"
     "        _max_level = asfloat(field[6]);\n"
     "        _border = float4(asfloat(field[7]), asfloat(field[8]), asfloat(field[9]), asfloat(field[10]));\n"
+    "        _number = field[11];\n"
     "    }\n"
     "}\n"
     "\n"
@@ -6317,7 +6346,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    if (mode == 0) return spyi_floor_mod(i, n);\n"
     "    if (mode == 1)\n"
     "    {\n"
-    "        int m = spyi_floor_mod(i, 2 * n) - n;",
+    "        int m = spyi_floor_mod(i, 2 * n) - n;\n"
     "        return n - 1 - (m >= 0 ? m : -(1 + m));\n"
     "    }\n"
     "    if (mode == 3) return i < 0 || i >= n ? -1 : i;\n"
@@ -6376,6 +6405,8 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    public int levels, layers;\n"
     "    public int3 size;\n"
     "    public bool exact; // `at` is the address of exact sums\n"
+    "    public uint64_t loads; // on CUDA: a texture object without a sampler, and the number of the sampler that the texture includes\n"
+    "    public int sampler;\n"
     "\n"
     "\n"
     "    public __init(int[8] field)\n"
@@ -6385,6 +6416,15 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        layers = field[3];\n"
     "        size = int3(field[4], field[5], field[6]);\n"
     "        exact = field[7] != 0;\n"
+    "        loads = 0;\n"
+    "        sampler = 0;\n"
+    "    }\n"
+    "    public __init(int[12] field)\n"
+    "    {\n"
+    "        int[8] first = { field[0], field[1], field[2], field[3], field[4], field[5], field[6], field[7] };\n"
+    "        this = SpyiTexels(first);\n"
+    "        loads = uint64_t(uint(field[8])) | uint64_t(uint(field[9])) << 32;\n"
+    "        sampler = field[10];\n"
     "    }\n"
     "\n"
     "    int3 level_size(int level)\n"
@@ -6409,7 +6449,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "            uint *sums = (uint *)(at + uint64_t(place) * uint64_t(16 * channels));\n"
     "            for (int c = 0; c < channels; c++) spyi_sum_add(sums + 4 * c, d[c]);\n"
     "            return;\n"
-    "        }\n"
+    "        }",
     "        float *to = (float *)(at + uint64_t(place) * uint64_t(4 * channels));\n"
     "        for (int c = 0; c < channels; c++) float.atomic_add(to + c, d[c]);\n"
     "    }\n"
@@ -6427,11 +6467,19 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "}\n"
     "\n"
     "\n"
+    "T spyi_texture_of<T>(uint64_t object)\n"
+    "{\n"
+    "    __target_switch { case cuda: __intrinsic_asm \"($0)\"; }\n"
+    "}\n"
     "\n"
-    "float4 spyi_sample_bwd<Texture : ISpyiTexture>(\n"
-    "    Texture t, SpyiTexels g, DiffSamplerState s, int dims, float3 at, int layer, float level, float4 d, int channels)\n"
+    "\n"
+    "\n"
+    "\n"
+    "float4 spyi_sample_walk<Texture : ISpyiTexture>(\n"
+    "    Texture t, SpyiTexels g, DiffSamplerState s, int dims, float3 at, int layer, float level, float4 d, int channels, out float4 value)\n"
     "{\n"
     "    float4 back = float4(0, 0, 0, 0);\n"
+    "    value = float4(0, 0, 0, 0);\n"
     "    SpyiLevels levels = spyi_levels(s, g.levels, level);\n"
     "    for (int k = 0; k < 2; k++)\n"
     "    {\n"
@@ -6443,7 +6491,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        taps[1] = spyi_taps(at.y, n.y, s._address.y, levels.linear);\n"
     "        taps[2] = spyi_taps(at.z, n.z, s._address.z, levels.linear);\n"
     "        float sum = 0;\n"
-    "        float3 slope = float3(0, 0, 0);",
+    "        float3 slope = float3(0, 0, 0);\n"
     "        int corners = levels.linear ? 1 << dims : 1;\n"
     "        for (int c = 0; c < corners; c++)\n"
     "        {\n"
@@ -6465,6 +6513,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "                v = t.spyi_fetch(s, p, layer, levels.i[k]);\n"
     "                if (weight * part != 0) g.add(p, layer, levels.i[k], d * (weight * part), channels);\n"
     "            }\n"
+    "            value += v * (weight * part);\n"
     "            float along = dot(d, v);\n"
     "            sum += along * weight;\n"
     "            slope += along * sign * float3(w.y * w.z, w.x * w.z, w.x * w.y);\n"
@@ -6533,10 +6582,11 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    return spyi_direction(layer % 6, c.x, c.y, 1.0f);\n"
     "}\n"
     "\n"
-    "float4 spyi_cube_bwd<Texture : ISpyiTexture>(\n"
-    "    Texture t, SpyiTexels g, DiffSamplerState s, float3 v, int cube, float level, float4 d, int channels)\n"
+    "float4 spyi_cube_walk<Texture : ISpyiTexture>(\n"
+    "    Texture t, SpyiTexels g, DiffSamplerState s, float3 v, int cube, float level, float4 d, int channels, out float4 value)\n"
     "{\n"
-    "    float2 back = float2(0, 0);\n"
+    "    float2 back = float2(0, 0);",
+    "    value = float4(0, 0, 0, 0);\n"
     "    float back_level = 0;\n"
     "    SpyiLevels levels = spyi_levels(s, g.levels, level);\n"
     "    SpyiFace f = spyi_face(v);\n"
@@ -6547,7 +6597,6 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        if (k == 1 && !levels.slides && part == 0) continue;\n"
     "        int n = g.level_size(levels.i[k]).x;\n"
     "        float2 x = at * float(n) - (levels.linear ? 0.5f : 0.0f), low = floor(x), w = x - low;\n"
-    "        float4[4] values;\n"
     "        float sum = 0;\n"
     "        float2 slope = float2(0, 0);\n"
     "        int corners = levels.linear ? 4 : 1;\n"
@@ -6559,7 +6608,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "            if (!levels.linear) p = clamp(p, int2(0, 0), int2(n - 1, n - 1));\n"
     "            bool2 out2 = p < int2(0, 0) || p >= int2(n, n);\n"
     "            float weight = part2.x * part2.y;\n"
-    "            float4 value = float4(0, 0, 0, 0);\n"
+    "            float4 texel = float4(0, 0, 0, 0);\n"
     "\n"
     "\n"
     "            int count = out2.x && out2.y ? 3 : 1;\n"
@@ -6571,18 +6620,19 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "                SpyiFace other;\n"
     "                other.face = f.face;\n"
     "                if (any(q < int2(0, 0)) || any(q >= int2(n, n)))\n"
-    "                {",
+    "                {\n"
     "                    float2 c2 = (float2(q) + 0.5f) * (2.0f / float(n)) - 1.0f;\n"
     "                    other = spyi_face(spyi_direction(f.face, c2.x, c2.y, 1.0f));\n"
     "                    q = clamp(int2(floor((float2(other.s, other.t) / other.ma * 0.5f + 0.5f) * float(n))), int2(0, 0), int2(n - 1, n - 1));\n"
     "                }\n"
     "                float share = 1.0f / float(count);\n"
     "                int layer = cube * 6 + other.face;\n"
-    "                value += share * t.spyi_fetch(s, int3(q, 0), layer, levels.i[k]);\n"
+    "                texel += share * t.spyi_fetch(s, int3(q, 0), layer, levels.i[k]);\n"
     "                if (weight * part != 0)\n"
     "                    g.add(int3(q, 0), layer, levels.i[k], d * (weight * part * share), channels);\n"
     "            }\n"
-    "            float along = dot(d, value);\n"
+    "            value += texel * (weight * part);\n"
+    "            float along = dot(d, texel);\n"
     "            sum += along * weight;\n"
     "            if (levels.linear) slope += along * float2(bit.x ? part2.y : -part2.y, bit.y ? part2.x : -part2.x);\n"
     "        }\n"
@@ -6603,15 +6653,37 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "\n"
     "\n"
     "\n"
+    "float spyi_layer_number(float at, int layers)\n"
+    "{\n"
+    "    __target_switch\n"
+    "    {\n"
+    "    case cuda: return float(spyi_layer_of(at, layers));\n"
+    "    default: return at;\n"
+    "    }\n"
+    "}\n"
+    "#define SPYI_NO_LAYER(at, layers) at\n"
+    "#define SPYI_LAYER_Y(at, layers) float2(at.x, spyi_layer_number(at.y, layers))\n"
+    "#define SPYI_LAYER_Z(at, layers) float3(at.xy, spyi_layer_number(at.z, layers))\n"
+    "#define SPYI_CUBE_LAYER(at, layers) float4(at.xyz, spyi_layer_number(at.w, (layers) / 6))\n"
+    "#define SPYI_MOST_LAYERS 65536 // more than a texture has; the device clamps\n"
     "\n"
     "\n"
     "\n"
-    "#define SPYI_DIFF_TEXTURE(TEXTURE, AT, PLACE) \\\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "#define SPYI_DIFF_TEXTURE(TEXTURE, AT, PLACE, LAYERED, WALK, ALONG) \\\n"
     "    public TEXTURE<T> _texture; \\\n"
     "    public SpyiTexels _texels; \\\n"
     "    public __init(TEXTURE<T> texture, int[8] field) \\\n"
     "    { \\\n"
     "        _texture = texture; \\\n"
+    "        _texels = SpyiTexels(field); \\\n"
+    "    } \\\n"
+    "    public __init(TEXTURE<T> texture, int[12] field) \\\n"
+    "    { \\\n"
+    "        _texture = texture; \\",
     "        _texels = SpyiTexels(field); \\\n"
     "    } \\\n"
     "    public __init(TEXTURE<T> texture, SpyiTexels texels) \\\n"
@@ -6620,16 +6692,46 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "        _texels = texels; \\\n"
     "    } \\\n"
     "    public TEXTURE<T> detach() { return _texture; } \\\n"
-    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at, float level) { return t.SampleLevel(s, at, level); } \\\n"
+    "    float4 spyi_walk(SpyiTexels g, DiffSamplerState s, AT at, float level, float4 d, out float4 value) { return WALK; } \\\n"
+    "    T spyi_computed(DiffSamplerState s, AT at, float level) \\\n"
+    "    { \\\n"
+    "        SpyiTexels still = _texels; \\\n"
+    "        still.at = 0; \\\n"
+    "        float4 value; \\\n"
+    "        spyi_walk(still, s, at, level, float4(0, 0, 0, 0), value); \\\n"
+    "        return T.spyi_of(value); \\\n"
+    "    } \\\n"
+    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at, float level) \\\n"
+    "    { \\\n"
+    "        return t.SampleLevel(s, LAYERED(at, SPYI_MOST_LAYERS), level); \\\n"
+    "    } \\\n"
     "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at) \\\n"
     "    { \\\n"
     "        T value; \\\n"
     "        __stage_switch \\\n"
     "        { \\\n"
     "        case fragment: value = t.Sample(s, at); break; \\\n"
-    "        case compute: value = t.SampleLevel(s, at, 0.0f); break; \\\n"
+    "        case compute: value = spyi_sample(t, s, at, 0.0f); break; \\\n"
     "        } \\\n"
     "        return value; \\\n"
+    "    } \\\n"
+    "    T spyi_value(DiffSamplerState s, AT at, float level) \\\n"
+    "    { \\\n"
+    "        __target_switch \\\n"
+    "        { \\\n"
+    "        case cuda: \\\n"
+    "            if (slangpy_texture_samplers > 1 && s._number != _texels.sampler) return spyi_computed(s, at, level); \\\n"
+    "            return _texture.SampleLevel(s.state, LAYERED(at, _texels.layers), level); \\\n"
+    "        default: return _texture.SampleLevel(s.state, at, level); \\\n"
+    "        } \\\n"
+    "    } \\\n"
+    "    T spyi_value(DiffSamplerState s, AT at) \\\n"
+    "    { \\\n"
+    "        __target_switch \\\n"
+    "        { \\\n"
+    "        case cuda: return spyi_value(s, at, 0.0f); \\\n"
+    "        default: return spyi_sample(_texture, s.state, at); \\\n"
+    "        } \\\n"
     "    } \\\n"
     "    float spyi_level(DiffSamplerState s, AT at) \\\n"
     "    { \\\n"
@@ -6643,10 +6745,32 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    } \\\n"
     "    [BackwardDerivative(spyi_sample_level_bwd)] \\\n"
     "    [ForwardDerivative(spyi_sample_level_fwd)] \\\n"
-    "    public T SampleLevel(DiffSamplerState s, AT at, float level) { return _texture.SampleLevel(s.state, at, level); } \\\n"
+    "    public T SampleLevel(DiffSamplerState s, AT at, float level) { return spyi_value(s, at, level); } \\\n"
+    "    public void spyi_sample_level_bwd( \\\n"
+    "        DiffSamplerState s, inout DifferentialPair<AT> at, inout DifferentialPair<float> level, T.Differential d) \\\n"
+    "    { \\\n"
+    "        float4 value; \\\n"
+    "        float4 b = spyi_walk(_texels, s, at.p, level.p, T.spyi_texel_d(d), value); \\\n"
+    "        at = diffPair(at.p, ALONG); \\\n"
+    "        level = diffPair(level.p, b.w); \\\n"
+    "    } \\\n"
+    "    public DifferentialPair<T> spyi_sample_level_fwd( \\\n"
+    "        DiffSamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\\n"
+    "    { \\\n"
+    "        SpyiTexels still = _texels; \\\n"
+    "        still.at = 0; \\\n"
+    "        float4 d = float4(0, 0, 0, 0), value; \\\n"
+    "        for (int c = 0; c < T.spyi_channels(); c++) \\\n"
+    "        { \\\n"
+    "            float4 unit = float4(c == 0 ? 1.0f : 0.0f, c == 1 ? 1.0f : 0.0f, c == 2 ? 1.0f : 0.0f, c == 3 ? 1.0f : 0.0f); \\\n"
+    "            float4 b = spyi_walk(still, s, at.p, level.p, unit, value); \\\n"
+    "            d[c] = spyi_dot(ALONG, at.d) + b.w * level.d; \\\n"
+    "        } \\\n"
+    "        return DifferentialPair<T>(spyi_value(s, at.p, level.p), T.spyi_of_texel(d)); \\\n"
+    "    } \\\n"
     "    [BackwardDerivative(spyi_sample_bwd)] \\\n"
     "    [ForwardDerivative(spyi_sample_fwd)] \\\n"
-    "    public T Sample(DiffSamplerState s, AT at) { return spyi_sample(_texture, s.state, at); } \\\n"
+    "    public T Sample(DiffSamplerState s, AT at) { return spyi_value(s, at); } \\\n"
     "    public DifferentialPair<T> spyi_sample_fwd(DiffSamplerState s, DifferentialPair<AT> at) \\\n"
     "    { \\\n"
     "        return spyi_sample_level_fwd(s, at, diffPair(spyi_level(s, at.p), 0.0f)); \\\n"
@@ -6658,234 +6782,107 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    }\n"
     "\n"
     "\n"
-    "\n"
-    "\n"
-    "#define SPYI_SAMPLE_FORWARD(AT, BACKWARD, ALONG) \\\n"
-    "    public DifferentialPair<T> spyi_sample_level_fwd( \\\n"
-    "        DiffSamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\\n"
+    "#define SPYI_FETCH(TEXTURE, GET) \\",
+    "    static T spyi_get(TEXTURE<T> _texture, SamplerState s, int3 p, int layer, int level, int n, float bias) { return GET; } \\\n"
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) \\\n"
     "    { \\\n"
-    "        SpyiTexels still = _texels; \\\n"
-    "        still.at = 0; \\\n"
-    "        float4 d = float4(0, 0, 0, 0); \\\n"
-    "        for (int c = 0; c < T.spyi_channels(); c++) \\\n"
-    "        { \\",
-    "            float4 unit = float4(c == 0 ? 1.0f : 0.0f, c == 1 ? 1.0f : 0.0f, c == 2 ? 1.0f : 0.0f, c == 3 ? 1.0f : 0.0f); \\\n"
-    "            float4 b = BACKWARD; \\\n"
-    "            d[c] = spyi_dot(ALONG, at.d) + b.w * level.d; \\\n"
+    "        int n = _texels.level_size(level).x; \\\n"
+    "        __target_switch \\\n"
+    "        { \\\n"
+    "        case cuda: \\\n"
+    "            return T.spyi_texel(spyi_get(spyi_texture_of<TEXTURE<T>>(_texels.loads), s.state, p, layer, level, n, 0.0f)); \\\n"
+    "        default: return T.spyi_texel(spyi_get(_texture, s.state, p, layer, level, n, s._bias)); \\\n"
     "        } \\\n"
-    "        return DifferentialPair<T>(spyi_sample(_texture, s.state, at.p, level.p), T.spyi_of_texel(d)); \\\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "#define SPYI_SAMPLE_GRAD(AT, FOOTPRINT, DX, DY) \\\n"
+    "    [Differentiable] \\\n"
+    "    public T SampleGrad(DiffSamplerState s, AT at, no_diff FOOTPRINT ddx, no_diff FOOTPRINT ddy) \\\n"
+    "    { \\\n"
+    "        float level = no_diff spyi_gradient_level(DX * float3(_texels.size), DY * float3(_texels.size)); \\\n"
+    "        return SampleLevel(s, at, level); \\\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "#define SPYI_DIFF_LOADS(TEXTURE, AT, PLACE, LOAD_AT, TEXEL, LAYER, LEVEL) \\\n"
+    "    public static T spyi_load(TEXTURE<T> t, AT at) { return t.Load(at); } \\\n"
+    "    [BackwardDerivative(spyi_load_bwd)] \\\n"
+    "    [ForwardDerivative(spyi_load_fwd)] \\\n"
+    "    public T Load(AT at) { return _texture.Load(at); } \\\n"
+    "    public DifferentialPair<T> spyi_load_fwd(AT at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); } \\\n"
+    "    public void spyi_load_bwd(AT at, T.Differential d) \\\n"
+    "    { \\\n"
+    "        _texels.add_checked(TEXEL, LAYER, LEVEL, T.spyi_texel_d(d), T.spyi_channels()); \\\n"
+    "    } \\\n"
+    "    public __subscript(PLACE at) -> T \\\n"
+    "    { \\\n"
+    "        [Differentiable] get { return Load(LOAD_AT); } \\\n"
     "    }\n"
     "\n"
     "public struct DiffTexture1D<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(Texture1D, float, at)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int2(p.x, level))); }\n"
-    "    public void spyi_sample_level_bwd(\n"
-    "        DiffSamplerState s, inout DifferentialPair<float> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p, 0, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, b.x);\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }\n"
-    "    SPYI_SAMPLE_FORWARD(float, spyi_sample_bwd(this, still, s, 1, float3(at.p, 0, 0), 0, level.p, unit, T.spyi_channels()), b.x)\n"
-    "\n"
-    "    [Differentiable]\n"
-    "    public T SampleGrad(DiffSamplerState s, float at, no_diff float ddx, no_diff float ddy)\n"
-    "    {\n"
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));\n"
-    "        return SampleLevel(s, at, level);\n"
-    "    }\n"
-    "    public static T spyi_load(Texture1D<T> t, int2 at) { return t.Load(at); }\n"
-    "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]\n"
-    "    public T Load(int2 at) { return _texture.Load(at); }\n"
-    "    public DifferentialPair<T> spyi_load_fwd(int2 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
-    "    public void spyi_load_bwd(int2 at, T.Differential d)\n"
-    "    {\n"
-    "        _texels.add_checked(int3(at.x, 0, 0), 0, at[1], T.spyi_texel_d(d), T.spyi_channels());\n"
-    "    }\n"
-    "    public __subscript(uint at) -> T\n"
-    "    {\n"
-    "        [Differentiable] get { return Load(int2(int(at), 0)); }\n"
-    "    }\n"
+    "    SPYI_DIFF_TEXTURE(Texture1D, float, at, SPYI_NO_LAYER,\n"
+    "        spyi_sample_walk(this, g, s, 1, float3(at, 0, 0), 0, level, d, T.spyi_channels(), value), b.x)\n"
+    "    SPYI_FETCH(Texture1D, _texture.Load(int2(p.x, level)))\n"
+    "    SPYI_SAMPLE_GRAD(float, float, float3(ddx, 0, 0), float3(ddy, 0, 0))\n"
+    "    SPYI_DIFF_LOADS(Texture1D, int2, uint, int2(int(at), 0), int3(at.x, 0, 0), 0, at[1])\n"
     "}\n"
     "\n"
     "public struct DiffTexture2D<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(Texture2D, float2, at)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.xy, level))); }\n"
-    "    public void spyi_sample_level_bwd(\n"
-    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, b.xy);\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }\n"
-    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 2, float3(at.p, 0), 0, level.p, unit, T.spyi_channels()), b.xy)\n"
-    "\n"
-    "    [Differentiable]\n"
-    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float2 ddx, no_diff float2 ddy)\n"
-    "    {\n"
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));\n"
-    "        return SampleLevel(s, at, level);\n"
-    "    }\n"
-    "    public static T spyi_load(Texture2D<T> t, int3 at) { return t.Load(at); }\n"
-    "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]\n"
-    "    public T Load(int3 at) { return _texture.Load(at); }\n"
-    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
-    "    public void spyi_load_bwd(int3 at, T.Differential d)\n"
-    "    {\n"
-    "        _texels.add_checked(int3(at.xy, 0), 0, at[2], T.spyi_texel_d(d), T.spyi_channels());\n"
-    "    }\n"
-    "    public __subscript(uint2 at) -> T\n"
-    "    {\n"
-    "        [Differentiable] get { return Load(int3(int2(at), 0)); }\n"
-    "    }\n"
+    "    SPYI_DIFF_TEXTURE(Texture2D, float2, at, SPYI_NO_LAYER,\n"
+    "        spyi_sample_walk(this, g, s, 2, float3(at, 0), 0, level, d, T.spyi_channels(), value), b.xy)\n"
+    "    SPYI_FETCH(Texture2D, _texture.Load(int3(p.xy, level)))\n"
+    "    SPYI_SAMPLE_GRAD(float2, float2, float3(ddx, 0), float3(ddy, 0))\n"
+    "    SPYI_DIFF_LOADS(Texture2D, int3, uint2, int3(int2(at), 0), int3(at.xy, 0), 0, at[2])\n"
     "}\n"
     "\n"
     "public struct DiffTexture3D<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(Texture3D, float3, at)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p, level))); }\n"
-    "    public void spyi_sample_level_bwd(",
-    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 3, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, b.xyz);\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }\n"
-    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 3, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)\n"
-    "\n"
-    "    [Differentiable]\n"
-    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float3 ddx, no_diff float3 ddy)\n"
-    "    {\n"
-    "        float level = no_diff spyi_gradient_level(ddx * float3(_texels.size), ddy * float3(_texels.size));\n"
-    "        return SampleLevel(s, at, level);\n"
-    "    }\n"
-    "    public static T spyi_load(Texture3D<T> t, int4 at) { return t.Load(at); }\n"
-    "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]\n"
-    "    public T Load(int4 at) { return _texture.Load(at); }\n"
-    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
-    "    public void spyi_load_bwd(int4 at, T.Differential d)\n"
-    "    {\n"
-    "        _texels.add_checked(at.xyz, 0, at[3], T.spyi_texel_d(d), T.spyi_channels());\n"
-    "    }\n"
-    "    public __subscript(uint3 at) -> T\n"
-    "    {\n"
-    "        [Differentiable] get { return Load(int4(int3(at), 0)); }\n"
-    "    }\n"
+    "    SPYI_DIFF_TEXTURE(Texture3D, float3, at, SPYI_NO_LAYER,\n"
+    "        spyi_sample_walk(this, g, s, 3, at, 0, level, d, T.spyi_channels(), value), b.xyz)\n"
+    "    SPYI_FETCH(Texture3D, _texture.Load(int4(p, level)))\n"
+    "    SPYI_SAMPLE_GRAD(float3, float3, ddx, ddy)\n"
+    "    SPYI_DIFF_LOADS(Texture3D, int4, uint3, int4(int3(at), 0), at.xyz, 0, at[3])\n"
     "}\n"
     "\n"
     "public struct DiffTexture1DArray<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(Texture1DArray, float2, at.x)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.x, layer, level))); }\n"
-    "    public void spyi_sample_level_bwd(\n"
-    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, float2(b.x, 0));\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }\n"
-    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, unit, T.spyi_channels()), float2(b.x, 0))\n"
-    "\n"
-    "    [Differentiable]\n"
-    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float ddx, no_diff float ddy)\n"
-    "    {\n"
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));\n"
-    "        return SampleLevel(s, at, level);\n"
-    "    }\n"
-    "    public static T spyi_load(Texture1DArray<T> t, int3 at) { return t.Load(at); }\n"
-    "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]\n"
-    "    public T Load(int3 at) { return _texture.Load(at); }\n"
-    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
-    "    public void spyi_load_bwd(int3 at, T.Differential d)\n"
-    "    {\n"
-    "        _texels.add_checked(int3(at.x, 0, 0), at.y, at[2], T.spyi_texel_d(d), T.spyi_channels());\n"
-    "    }\n"
-    "    public __subscript(uint2 at) -> T\n"
-    "    {\n"
-    "        [Differentiable] get { return Load(int3(int2(at), 0)); }\n"
-    "    }\n"
+    "    SPYI_DIFF_TEXTURE(Texture1DArray, float2, at.x, SPYI_LAYER_Y,\n"
+    "        spyi_sample_walk(this, g, s, 1, float3(at.x, 0, 0), spyi_layer_of(at.y, _texels.layers), level, d, T.spyi_channels(), value), float2(b.x, 0))\n"
+    "    SPYI_FETCH(Texture1DArray, _texture.Load(int3(p.x, layer, level)))\n"
+    "    SPYI_SAMPLE_GRAD(float2, float, float3(ddx, 0, 0), float3(ddy, 0, 0))\n"
+    "    SPYI_DIFF_LOADS(Texture1DArray, int3, uint2, int3(int2(at), 0), int3(at.x, 0, 0), at.y, at[2])\n"
     "}\n"
     "\n"
     "public struct DiffTexture2DArray<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(Texture2DArray, float3, at.xy)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p.xy, layer, level))); }\n"
-    "    public void spyi_sample_level_bwd(\n"
-    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, float3(b.xy, 0));\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }",
-    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, unit, T.spyi_channels()), float3(b.xy, 0))\n"
-    "\n"
-    "    [Differentiable]\n"
-    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float2 ddx, no_diff float2 ddy)\n"
-    "    {\n"
-    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));\n"
-    "        return SampleLevel(s, at, level);\n"
-    "    }\n"
-    "    public static T spyi_load(Texture2DArray<T> t, int4 at) { return t.Load(at); }\n"
-    "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]\n"
-    "    public T Load(int4 at) { return _texture.Load(at); }\n"
-    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }\n"
-    "    public void spyi_load_bwd(int4 at, T.Differential d)\n"
-    "    {\n"
-    "        _texels.add_checked(int3(at.xy, 0), at.z, at[3], T.spyi_texel_d(d), T.spyi_channels());\n"
-    "    }\n"
-    "    public __subscript(uint3 at) -> T\n"
-    "    {\n"
-    "        [Differentiable] get { return Load(int4(int3(at), 0)); }\n"
-    "    }\n"
+    "    SPYI_DIFF_TEXTURE(Texture2DArray, float3, at.xy, SPYI_LAYER_Z,\n"
+    "        spyi_sample_walk(this, g, s, 2, float3(at.xy, 0), spyi_layer_of(at.z, _texels.layers), level, d, T.spyi_channels(), value), float3(b.xy, 0))\n"
+    "    SPYI_FETCH(Texture2DArray, _texture.Load(int4(p.xy, layer, level)))\n"
+    "    SPYI_SAMPLE_GRAD(float3, float2, float3(ddx, 0), float3(ddy, 0))",
+    "    SPYI_DIFF_LOADS(Texture2DArray, int4, uint3, int4(int3(at), 0), int3(at.xy, 0), at.z, at[3])\n"
     "}\n"
     "\n"
     "public struct DiffTextureCube<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(TextureCube, float3, at)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, spyi_cube_center(p, layer, _texels.level_size(level).x), float(level) - s._bias)); }\n"
-    "    public void spyi_sample_level_bwd(\n"
-    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, b.xyz);\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }\n"
-    "    SPYI_SAMPLE_FORWARD(float3, spyi_cube_bwd(this, still, s, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)\n"
+    "    SPYI_DIFF_TEXTURE(TextureCube, float3, at, SPYI_NO_LAYER, spyi_cube_walk(this, g, s, at, 0, level, d, T.spyi_channels(), value), b.xyz)\n"
+    "    SPYI_FETCH(TextureCube, _texture.SampleLevel(s, spyi_cube_center(p, layer, n), float(level) - bias))\n"
     "}\n"
     "\n"
     "public struct DiffTextureCubeArray<T : IDiffTexel> : ISpyiTexture\n"
     "    where T : ITexelElement\n"
     "{\n"
-    "    SPYI_DIFF_TEXTURE(TextureCubeArray, float4, at.xyz)\n"
-    "\n"
-    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, float4(spyi_cube_center(p, layer, _texels.level_size(level).x), float(layer / 6)), float(level) - s._bias)); }\n"
-    "    public void spyi_sample_level_bwd(\n"
-    "        DiffSamplerState s, inout DifferentialPair<float4> at, inout DifferentialPair<float> level, T.Differential d)\n"
-    "    {\n"
-    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, T.spyi_texel_d(d), T.spyi_channels());\n"
-    "        at = diffPair(at.p, float4(b.xyz, 0));\n"
-    "        level = diffPair(level.p, b.w);\n"
-    "    }\n"
-    "    SPYI_SAMPLE_FORWARD(float4, spyi_cube_bwd(this, still, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, unit, T.spyi_channels()), float4(b.xyz, 0))\n"
+    "    SPYI_DIFF_TEXTURE(TextureCubeArray, float4, at.xyz, SPYI_CUBE_LAYER,\n"
+    "        spyi_cube_walk(this, g, s, at.xyz, spyi_layer_of(at.w, _texels.layers / 6), level, d, T.spyi_channels(), value), float4(b.xyz, 0))\n"
+    "    SPYI_FETCH(TextureCubeArray, _texture.SampleLevel(s, float4(spyi_cube_center(p, layer, n), float(layer / 6)), float(level) - bias))\n"
     "}",
     NULL
 };
@@ -6893,6 +6890,9 @@ static const char *const spyi_slang_slangpy_texture[] = {
 // >>slang/slangpy_texture_plain.slang -----------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_texture_plain[] = {
+    "\n"
+    "\n"
+    "\n"
     "\n"
     "\n"
     "\n"
@@ -6925,6 +6925,28 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "}\n"
     "\n"
     "\n"
+    "\n"
+    "struct SpyiSamplerField\n"
+    "{\n"
+    "    int[12] numbers;\n"
+    "}\n"
+    "static uint64_t[4] spyi_objects = { 0, 0, 0, 0 };\n"
+    "static SpyiSamplerField[4] spyi_samplers_of;\n"
+    "public void spyi_plain_texture<Texture>(int slot, Texture texture, int[24] field)\n"
+    "{\n"
+    "    int[12] texels;\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < 12; i++)\n"
+    "    {\n"
+    "        texels[i] = field[i];\n"
+    "        spyi_samplers_of[slot].numbers[i] = field[12 + i];\n"
+    "    }\n"
+    "    spyi_objects[slot] = spyi_object_of(texture);\n"
+    "    spyi_texels_of[slot] = SpyiTexels(texels);\n"
+    "    spyi_texels_of[slot].sampler = field[11] != 0 ? slot : -1;\n"
+    "}\n"
+    "\n"
+    "\n"
     "SpyiTexels spyi_find_texels(int form, uint3 size, uint layers, uint levels)\n"
     "{\n"
     "    for (int i = 0; i < 4; i++)\n"
@@ -6934,8 +6956,44 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "}\n"
     "\n"
     "\n"
+    "uint64_t spyi_object_of<Texture>(Texture texture)\n"
+    "{\n"
+    "    __target_switch { case cuda: __intrinsic_asm \"($0)\"; }\n"
+    "}\n"
+    "SpyiTexels spyi_find_object(uint64_t object)\n"
+    "{\n"
+    "    int[12] field = { 0, 0, 1, 1, 1, 1, 1, 0, int(object), int(object >> 32), -1, 0 };\n"
+    "    SpyiTexels found = SpyiTexels(field);\n"
+    "    [ForceUnroll]\n"
+    "    for (int i = 0; i < 4; i++)\n"
+    "        if (spyi_objects[i] == object) found = spyi_texels_of[i];\n"
+    "    return found;\n"
+    "}\n"
     "\n"
-    "float spyi_unknown() { return spyi_sampler_known ? 0.0f : asfloat(0x7fc00000u); }\n"
+    "\n"
+    "\n"
+    "float spyi_unknown(SpyiTexels texels)\n"
+    "{\n"
+    "    __target_switch\n"
+    "    {\n"
+    "    case cuda: return texels.sampler >= 0 ? 0.0f : asfloat(0x7fc00000u);\n"
+    "    default: return spyi_sampler_known ? 0.0f : asfloat(0x7fc00000u);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "DiffSamplerState spyi_sampler_of(SamplerState s, SpyiTexels texels)\n"
+    "{\n"
+    "    __target_switch\n"
+    "    {\n"
+    "    case cuda:\n"
+    "        SpyiSamplerField field = spyi_samplers_of[0];\n"
+    "        [ForceUnroll]\n"
+    "        for (int i = 1; i < 4; i++)\n"
+    "            if (i == texels.sampler) field = spyi_samplers_of[i];\n"
+    "        return DiffSamplerState(s, field.numbers);\n"
+    "    default: return DiffSamplerState(s, spyi_sampler_field);\n"
+    "    }\n"
+    "}\n"
     "\n"
     "#define SPYI_PLAIN(TEXTURE, DIFF, TEXEL, FORM, AT, SIZES) \\\n"
     "public extension TEXTURE<TEXEL> \\\n"
@@ -6944,8 +7002,13 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "    { \\\n"
     "        uint3 n = uint3(1, 1, 1); \\\n"
     "        uint layers = 1, levels = 1; \\\n"
-    "        this.GetDimensions SIZES; \\\n"
-    "        return DIFF<TEXEL>(this, spyi_find_texels(FORM, n, layers, levels)); \\\n"
+    "        __target_switch \\\n"
+    "        { \\\n"
+    "        case cuda: return DIFF<TEXEL>(this, spyi_find_object(spyi_object_of(this))); \\\n"
+    "        default: \\\n"
+    "            this.GetDimensions SIZES; \\\n"
+    "            return DIFF<TEXEL>(this, spyi_find_texels(FORM, n, layers, levels)); \\\n"
+    "        } \\\n"
     "    } \\\n"
     "    [BackwardDerivative(spyi_sample_level_bwd)] \\\n"
     "    [ForwardDerivative(spyi_sample_level_fwd)] \\\n"
@@ -6953,28 +7016,34 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "    public void spyi_sample_level_bwd( \\\n"
     "        SamplerState s, inout DifferentialPair<AT> at, inout DifferentialPair<float> level, TEXEL d) \\\n"
     "    { \\\n"
-    "        spyi_diff().spyi_sample_level_bwd(DiffSamplerState(s, spyi_sampler_field), at, level, d + TEXEL(spyi_unknown())); \\\n"
-    "        at = diffPair(at.p, at.d + spyi_unknown()); \\\n"
-    "        level = diffPair(level.p, level.d + spyi_unknown()); \\\n"
+    "        DIFF<TEXEL> t = spyi_diff(); \\\n"
+    "        float unknown = spyi_unknown(t._texels); \\\n"
+    "        t.spyi_sample_level_bwd(spyi_sampler_of(s, t._texels), at, level, d + TEXEL(unknown)); \\\n"
+    "        at = diffPair(at.p, at.d + unknown); \\\n"
+    "        level = diffPair(level.p, level.d + unknown); \\\n"
     "    } \\\n"
     "    public DifferentialPair<TEXEL> spyi_sample_level_fwd( \\\n"
     "        SamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\\n"
     "    { \\\n"
-    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_level_fwd(DiffSamplerState(s, spyi_sampler_field), at, level); \\\n"
-    "        return diffPair(v.p, v.d + spyi_unknown()); \\\n"
-    "    } \\\n"
+    "        DIFF<TEXEL> t = spyi_diff(); \\\n"
+    "        DifferentialPair<TEXEL> v = t.spyi_sample_level_fwd(spyi_sampler_of(s, t._texels), at, level); \\\n"
+    "        return diffPair(DIFF<TEXEL>.spyi_sample(this, s, at.p, level.p), v.d + spyi_unknown(t._texels)); \\\n"
+    "    } \\",
     "    [BackwardDerivative(spyi_sample_bwd)] \\\n"
     "    [ForwardDerivative(spyi_sample_fwd)] \\\n"
     "    public TEXEL Sample(SamplerState s, AT at) { return DIFF<TEXEL>.spyi_sample(this, s, at); } \\\n"
     "    public DifferentialPair<TEXEL> spyi_sample_fwd(SamplerState s, DifferentialPair<AT> at) \\\n"
     "    { \\\n"
-    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_fwd(DiffSamplerState(s, spyi_sampler_field), at); \\\n"
-    "        return diffPair(v.p, v.d + spyi_unknown()); \\\n"
+    "        DIFF<TEXEL> t = spyi_diff(); \\\n"
+    "        DifferentialPair<TEXEL> v = t.spyi_sample_fwd(spyi_sampler_of(s, t._texels), at); \\\n"
+    "        return diffPair(DIFF<TEXEL>.spyi_sample(this, s, at.p), v.d + spyi_unknown(t._texels)); \\\n"
     "    } \\\n"
     "    public void spyi_sample_bwd(SamplerState s, inout DifferentialPair<AT> at, TEXEL d) \\\n"
     "    { \\\n"
-    "        spyi_diff().spyi_sample_bwd(DiffSamplerState(s, spyi_sampler_field), at, d + TEXEL(spyi_unknown())); \\\n"
-    "        at = diffPair(at.p, at.d + spyi_unknown()); \\\n"
+    "        DIFF<TEXEL> t = spyi_diff(); \\\n"
+    "        float unknown = spyi_unknown(t._texels); \\\n"
+    "        t.spyi_sample_bwd(spyi_sampler_of(s, t._texels), at, d + TEXEL(unknown)); \\\n"
+    "        at = diffPair(at.p, at.d + unknown); \\\n"
     "    } \\\n"
     "}\n"
     "\n"
@@ -7000,7 +7069,7 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "SPYI_PLAIN_2D(TEXEL, N) \\\n"
     "SPYI_PLAIN(Texture1D, DiffTexture1D, TEXEL, N * 16 + 1, float, (0, n.x, levels)) \\\n"
     "SPYI_PLAIN(Texture3D, DiffTexture3D, TEXEL, N * 16 + 3, float3, (0, n.x, n.y, n.z, levels)) \\\n"
-    "SPYI_PLAIN(TextureCube, DiffTextureCube, TEXEL, N * 16 + 4, float3, (0, n.x, n.y, levels); layers = 6) \\",
+    "SPYI_PLAIN(TextureCube, DiffTextureCube, TEXEL, N * 16 + 4, float3, (0, n.x, n.y, levels); layers = 6) \\\n"
     "SPYI_PLAIN(Texture2DArray, DiffTexture2DArray, TEXEL, N * 16 + 10, float3, (0, n.x, n.y, layers, levels)) \\\n"
     "SPYI_PLAIN_LOADS(Texture1D, DiffTexture1D, TEXEL, int2, uint) \\\n"
     "SPYI_PLAIN_LOADS(Texture3D, DiffTexture3D, TEXEL, int4, uint3) \\\n"
@@ -42544,10 +42613,14 @@ SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 SPYI_FN bool spyi_is_varying(const spyi_value *value);
 
 // diff_texture.c
-// Gives a leaf of Slang's own texture or sampler types, in a backward call, the field that derivatives of its calls
-// need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
+// Gives a leaf of Slang's own texture or sampler types, in a call of a derivative, the field that derivatives of its
+// calls need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
 SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value);
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf);
+// Returns whether the leaf is a texture with such a field: one that has been adopted, or a DiffTexture2D or the like.
+SPYI_FN bool spyi_is_diff_texture(const spyi_leaf *leaf);
+// Returns whether the leaf is a sampler with such a field: one that has been adopted, or a DiffSamplerState.
+SPYI_FN bool spyi_sampler_has_numbers(const spyi_leaf *leaf);
 // Writes the statement by which a kernel notes such a field, called `field`. Returns false when the leaf has none.
 // `slot`: number among the textures.
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out);
@@ -42604,6 +42677,10 @@ SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.
 // Returns false when it is none of them.
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
+// sampler.c: which sampler of CUDA it is, for a texture and a sampler of one call.
+SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler);
+// sampler.c: writes the 12 numbers that DiffSamplerState is made from, in the order of its constructor.
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field);
 SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
@@ -44260,11 +44337,30 @@ spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_samp
 
 // Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
 // derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
-// gradients lie.
+// gradients lie. On CUDA (rules->by_address), where there are no bindings, the texture object and these numbers are one
+// field, SpyiNumbered<Texture2D<T>, 12>; that of a texture of Slang's own type has its sampler's numbers, too.
 
+// The field's numbers. SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact. Without bindings,
+// also: object without sampler (2), number of the sampler, whether there is one; then the sampler's numbers.
 enum {
-    SPYI_DIFF_TEXTURE_INTS = 8
-}; // SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact
+    SPYI_DIFF_TEXTURE_INTS = 8,
+    SPYI_NUMBERED_INTS = 12,
+    SPYI_NUMBERED_MOST = 24,
+    SPYI_NUMBERED_OBJECT = 8 // bytes of the object before the numbers
+};
+
+// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding. `plain`: of Slang's own type.
+static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
+    leaf->field_size = leaf->binds
+                           ? 4 * SPYI_DIFF_TEXTURE_INTS
+                           : SPYI_NUMBERED_OBJECT + 4 * (plain ? SPYI_NUMBERED_MOST : SPYI_NUMBERED_INTS);
+    leaf->field_align = leaf->binds ? 4 : 8;
+}
+
+// Returns how many numbers the field has, of a leaf without binding.
+static uint32_t spyi_diff_texture_numbers(const spyi_leaf *leaf) {
+    return (leaf->field_size - SPYI_NUMBERED_OBJECT) / 4;
+}
 
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out) {
     const char *base = name;
@@ -44283,33 +44379,37 @@ static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *valu
         own.array != wanted.array || own.multisampled || wanted.kind != SPYI_PARAMETER_TEXTURE ||
         spyi_texture_form_texel(fitting->types, leaf->type->name) != value->texel)
         return false;
-    if (!spyi_types_rules(fitting->types)->textures || spyi_types_rules(fitting->types)->by_address) {
-        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
+    if (!spyi_types_rules(fitting->types)->textures) {
+        spyi_text_add(&fitting->why, "the target has no textures");
         return false;
     }
-    leaf->binds = true;
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
     leaf->reads = true;
     leaf->element = value->texel;
     leaf->whole_grads = SPYI_WHOLE_LOADS;
-    leaf->field_size = 4 * SPYI_DIFF_TEXTURE_INTS;
-    leaf->field_align = 4;
+    spyi_diff_texture_size(leaf, false);
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     return true;
 }
 
-// Writes the type of the binding: Texture2D<float4>.
+// Writes the type of the binding, Texture2D<float4>, or that of the field.
 static void spyi_diff_texture_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form form;
+    if (!leaf->binds) spyi_text_add(out, "SpyiNumbered<");
     if (spyi_diff_form_read(leaf->type->name, &form)) spyi_texture_form_spell(&form, leaf->element, out);
     else spyi_kind_own_field(leaf, out);
+    if (!leaf->binds) spyi_text_add(out, ", %u>", spyi_diff_texture_numbers(leaf));
 }
 
 static void spyi_diff_texture_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_texture_form form;
-    bool diff = spyi_diff_form_read(leaf->type->name, &form);
-    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
-    else spyi_text_add(out, "%s", at->binding);
+    bool diff = spyi_diff_form_read(leaf->type->name, &form), binds = leaf->binds;
+    const char *object = binds ? at->binding : at->field, *part = binds ? "" : ".object";
+    if (diff)
+        spyi_text_add(out, "%s(%s%s, %s%s)", spyi_spell(leaf->type), object, part, at->field,
+                      binds ? "" : ".numbers");
+    else spyi_text_add(out, "%s%s", object, part);
 }
 
 static const char *spyi_diff_texture_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
@@ -44321,10 +44421,26 @@ static const char *spyi_diff_texture_takes(const spyi_type *type, const char *ba
                : "; it takes a texture of this dimension and texel type, whose texels are floats";
 }
 
+// Packs the texture object, and into `ints` what only fields without bindings have.
+static bool spyi_diff_texture_objects(const spyi_leaf *leaf, const spyi_value *value, void *field,
+                                      int32_t *ints, spyi_text *error) {
+    spy_texture *t = (spy_texture *)(void *)value->held[0];
+    const spy_sampler *sampler = (const spy_sampler *)(const void *)value->held[1];
+    if (!spyi_texture_kind_of()->run->pack(leaf, value, field, error)) return false;
+    uint64_t loads = spyi_texture_shader_view(t, false, NULL, error);
+    memcpy(ints + SPYI_DIFF_TEXTURE_INTS, &loads, sizeof loads);
+    if (sampler) {
+        ints[SPYI_DIFF_TEXTURE_INTS + 2] = spyi_sampler_identity(sampler);
+        ints[SPYI_DIFF_TEXTURE_INTS + 3] = 1;
+        spyi_sampler_fill(sampler, ints + SPYI_NUMBERED_INTS);
+    }
+    return loads != 0;
+}
+
 static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field,
                                    spyi_text *error) {
     spy_texture *t = (spy_texture *)(void *)value->held[0];
-    int32_t ints[SPYI_DIFF_TEXTURE_INTS];
+    int32_t ints[SPYI_NUMBERED_MOST];
     if (!t) return true; // compile threads have no object
     if (!spyi_texture_kind_of()->run->pack(leaf, value, NULL, error) || !field) return !error->size;
     bool adds = leaf->mode == SPY_CALL_MODE_BACKWARD && t->grad;
@@ -44342,19 +44458,19 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[5] = (int32_t)t->height;
     ints[6] = (int32_t)t->depth;
     ints[7] = leaf->exact;
-    memcpy(field, ints, sizeof ints);
+    if (!leaf->binds && !spyi_diff_texture_objects(leaf, value, field, ints, error)) return false;
+    if (leaf->binds) memcpy(field, ints, 4 * SPYI_DIFF_TEXTURE_INTS);
+    else memcpy((uint8_t *)field + SPYI_NUMBERED_OBJECT, ints, 4 * spyi_diff_texture_numbers(leaf));
     if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
 
 static void spyi_diff_texture_stop(const spyi_leaf *leaf, void *field) {
-    (void)leaf;
-    memset(field, 0, 8);
+    memset((uint8_t *)field + (leaf->binds ? 0 : SPYI_NUMBERED_OBJECT), 0, 8);
 }
 
 static uint32_t spyi_diff_texture_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
-    (void)leaf;
-    offsets[0] = 0;
+    offsets[0] = leaf->binds ? 0 : SPYI_NUMBERED_OBJECT;
     return 1;
 }
 
@@ -44417,21 +44533,26 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
     if (!good) return false;
     spyi_leaf_set_kind(leaf, &spyi_diff_texture_kind);
     leaf->element = texel;
-    leaf->field_size = 4 * SPYI_DIFF_TEXTURE_INTS;
-    leaf->field_align = 4;
+    spyi_diff_texture_size(leaf, true);
     return true;
+}
+
+SPYI_FN bool spyi_is_diff_texture(const spyi_leaf *leaf) {
+    return leaf->kind == &spyi_diff_texture_kind;
 }
 
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out) {
     spyi_texture_form form;
-    bool resource = (leaf->traits & SPYI_TRAIT_RESOURCE) && !(leaf->traits & SPYI_TRAIT_VALUE);
-    if (!resource || !leaf->binds || !leaf->field_size ||
-        !spyi_texture_form_read(leaf->type->name, NULL, &form))
-        return false;
-    if (form.kind == SPYI_PARAMETER_SAMPLER) spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
-    else
+    if (!spyi_texture_form_read(leaf->type->name, NULL, &form)) return false;
+    if (spyi_sampler_has_numbers(leaf)) {
+        spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
+        return true;
+    }
+    if (leaf->kind != &spyi_diff_texture_kind) return false;
+    if (leaf->binds)
         spyi_text_add(out, "    spyi_plain_texture(%u, %u, %s);\n", slot,
                       form.type + (form.array ? 8u : 0u) + 16u * leaf->element->columns, field);
+    else spyi_text_add(out, "    spyi_plain_texture(%u, %s.object, %s.numbers);\n", slot, field, field);
     return true;
 }
 
@@ -44440,10 +44561,24 @@ SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *f
 // The argument sampler, for parameters of type SamplerState and SamplerComparisonState. On Vulkan it is a binding. On
 // CUDA its parameter is a field that no code reads: textures include it (spyi_pair_samplers()).
 
-enum { SPYI_DIFF_SAMPLER_INTS = 12 }; // the fields of DiffSamplerState, and one of padding
+// The fields of DiffSamplerState. Where there are no bindings they lie behind the sampler, as SpyiNumbered<SamplerState, 12>.
+enum {
+    SPYI_DIFF_SAMPLER_INTS = 12,
+    SPYI_SAMPLER_FIELD = 8 // bytes of a SamplerState in the block
+};
 
 static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
     return (const spy_sampler *)(const void *)value->held[0];
+}
+
+// Gives the leaf's field the numbers that the derivative of a sample needs.
+static void spyi_sampler_add_numbers(spyi_leaf *leaf) {
+    leaf->field_size = (leaf->binds ? 0 : SPYI_SAMPLER_FIELD) + 4 * SPYI_DIFF_SAMPLER_INTS;
+    leaf->field_align = leaf->binds ? 4 : 8;
+}
+
+SPYI_FN bool spyi_sampler_has_numbers(const spyi_leaf *leaf) {
+    return leaf->kind == spyi_sampler_kind_of() && leaf->field_size > SPYI_SAMPLER_FIELD;
 }
 
 static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -44456,38 +44591,37 @@ static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, sp
         spyi_text_add(&fitting->why, "the target has no samplers");
         return false;
     }
-    if (good && diff && spyi_types_rules(fitting->types)->by_address) {
-        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
-        return false;
-    }
     leaf->binds = !spyi_types_rules(fitting->types)->by_address;
-    leaf->field_size = leaf->binds ? 0 : 8;
+    leaf->field_size = leaf->binds ? 0 : SPYI_SAMPLER_FIELD;
     leaf->field_align = 8;
-    if (good && diff) { // what the derivative of a sample needs to know lies beside it
-        leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
-        leaf->field_align = 4;
-    }
+    if (good && diff) spyi_sampler_add_numbers(leaf);
     return good;
 }
 
 static void spyi_sampler_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form form;
+    bool field = !leaf->binds && spyi_sampler_has_numbers(leaf);
+    if (field) spyi_text_add(out, "SpyiNumbered<");
     if (spyi_diff_form_read(leaf->type->name, &form)) spyi_text_add(out, "SamplerState");
     else spyi_kind_own_field(leaf, out);
+    if (field) spyi_text_add(out, ", %d>", SPYI_DIFF_SAMPLER_INTS);
 }
 
 static void spyi_sampler_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_texture_form form;
-    bool diff = spyi_diff_form_read(leaf->type->name, &form);
-    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
-    else if (leaf->binds) spyi_text_add(out, "%s", at->binding);
-    else spyi_kind_own_load(leaf, at, out);
+    bool diff = spyi_diff_form_read(leaf->type->name, &form), binds = leaf->binds;
+    const char *object = binds ? at->binding : at->field,
+               *part = !binds && spyi_sampler_has_numbers(leaf) ? ".object" : "";
+    if (diff)
+        spyi_text_add(out, "%s(%s%s, %s%s)", spyi_spell(leaf->type), object, part, at->field,
+                      binds ? "" : ".numbers");
+    else spyi_text_add(out, "%s%s", object, part);
 }
 
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf) {
-    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0) return false;
-    leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
-    leaf->field_align = 4;
+    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0)
+        return false;
+    spyi_sampler_add_numbers(leaf);
     return true;
 }
 
@@ -44498,8 +44632,13 @@ static const char *spyi_sampler_takes(const spyi_type *type, const char *base, c
     return read.comparison ? "; it takes a sampler that compares" : "; it takes a sampler";
 }
 
-// Writes the field of DiffSamplerState, in the order of its constructor.
-static void spyi_sampler_fill(const spy_sampler_desc *d, void *field) {
+// Equal samplers share a handle, which on CUDA is an address. Returns a number that is not negative.
+SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler) {
+    return (int32_t)(sampler->handle >> 4 & INT32_MAX);
+}
+
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field) {
+    const spy_sampler_desc *d = &sampler->desc;
     int32_t ints[SPYI_DIFF_SAMPLER_INTS] = { 0 };
     float max_level = d->max_level > 0 ? d->max_level : 1000.0f;
     ints[0] = (int32_t)d->address_u - SPY_ADDRESS_MODE_WRAP;
@@ -44511,20 +44650,23 @@ static void spyi_sampler_fill(const spy_sampler_desc *d, void *field) {
     memcpy(ints + 5, &d->min_level, 4);
     memcpy(ints + 6, &max_level, 4);
     memcpy(ints + 7, d->border, sizeof d->border);
+    ints[11] = spyi_sampler_identity(sampler);
     memcpy(field, ints, sizeof ints);
 }
 
 static bool spyi_sampler_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_sampler *sampler = spyi_sampler_of(value);
     bool compares = strcmp(leaf->type->name, "SamplerComparisonState") == 0;
+    bool numbers = sampler && spyi_sampler_has_numbers(leaf);
     if (field) memset(field, 0, leaf->field_size);
-    if (sampler && leaf->binds && leaf->field_size && sampler->desc.reduction != SPY_REDUCTION_AVERAGE) {
+    if (numbers && sampler->desc.reduction != SPY_REDUCTION_AVERAGE) {
         spyi_text_add(error,
                       "samples with a minimum or maximum have no derivative here: expected a sampler with "
                       "desc.reduction AVERAGE");
         return false;
     }
-    if (sampler && field && leaf->binds) spyi_sampler_fill(&sampler->desc, field);
+    if (numbers && field)
+        spyi_sampler_fill(sampler, (uint8_t *)field + (leaf->binds ? 0 : SPYI_SAMPLER_FIELD));
     if (!sampler || compares == (sampler->desc.compare != SPY_COMPARE_NONE)) return true;
     spyi_text_add(error, "expected a sampler %s desc.compare, got one %s", compares ? "with" : "without",
                   compares ? "without" : "with");
@@ -48852,8 +48994,26 @@ static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uin
     return true;
 }
 
+// Gives the leaf of a texture with a gradient what its derivatives need.
+static bool spyi_bind_plain_texture(spyi_attempt *a, uint32_t i) {
+    spyi_leaf *leaf = &a->bound.leaves[i];
+    const spyi_value *v = &a->values->items[leaf->value];
+    if (!spyi_plain_texture_adopt(leaf, v))
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': the texture has a gradient, but calls of %s have no derivatives: take a "
+                       "DiffTexture2D<T> or the like",
+                       leaf->path, leaf->type->display);
+    leaf->mode = a->bound.mode;
+    leaf->exact = a->values->options->deterministic;
+    a->bound.notes_textures = true;
+    a->bound.plain_gradient = i + 1;
+    a->bound.grads_inside[SPYI_GRAD_OUT] = true;
+    return spyi_track_gradient(a, i, v->grads[0] + 1, true, true); // may move the leaves
+}
+
 SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
     bool imported = spyi_unit_imports(a->unit, "slangpy_texture_plain");
+    bool by_address = spyi_types_rules(a->types)->by_address;
     uint32_t samplers = 0, slot = 0, count = a->bound.leaf_count;
     for (uint32_t i = 0; i < spyi_values_given(a->values); i++)
         samplers += a->values->items[i].custom && !a->values->items[i].texel && a->values->items[i].held[0] &&
@@ -48861,26 +49021,24 @@ SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
     for (uint32_t i = 0; i < count && imported && samplers == 1; i++)
         if (spyi_plain_sampler_adopt(&a->bound.leaves[i])) a->bound.notes_textures = true;
     for (uint32_t i = 0; i < count; i++) {
+        const spyi_leaf *leaf = &a->bound.leaves[i];
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (!spyi_leaf_is_resource(leaf) || !v->texel || !leaf->whole_grads || spyi_is_diff_texture(leaf))
+            continue;
+        if (!spyi_check_plain_texture(a, leaf, slot++, samplers, imported) || !spyi_bind_plain_texture(a, i))
+            return false;
+    }
+    // Without bindings textures do not tell their layers and levels, so that derivatives need those of textures
+    // without gradients, too. Each includes a sampler: it is the call's only one, or another may be meant.
+    for (uint32_t i = 0; i < count && by_address && imported && samplers <= 1 && slot < SPYI_MOST_NOTED;
+         i++) {
         spyi_leaf *leaf = &a->bound.leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
-        if (!spyi_leaf_is_resource(leaf) || !v->texel || !leaf->whole_grads) continue;
-        if (!leaf->binds)
-            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': gradients through textures are on the Vulkan backend alone", leaf->path);
-        if (leaf->field_size) continue; // a DiffTexture2D or the like
-        if (!spyi_check_plain_texture(a, leaf, slot, samplers, imported)) return false;
-        if (!spyi_plain_texture_adopt(leaf, v))
-            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': the texture has a gradient, but calls of %s have no derivatives: take a "
-                           "DiffTexture2D<T> or the like",
-                           leaf->path, leaf->type->display);
-        slot++;
-        leaf->mode = a->bound.mode;
-        leaf->exact = a->values->options->deterministic;
+        if (!spyi_leaf_is_resource(leaf) || !v->texel || leaf->role == SPYI_ROLE_INSIDE ||
+            spyi_is_diff_texture(leaf) || !spyi_plain_texture_adopt(leaf, v))
+            continue;
         a->bound.notes_textures = true;
-        a->bound.plain_gradient = i + 1;
-        a->bound.grads_inside[SPYI_GRAD_OUT] = true;
-        if (!spyi_track_gradient(a, i, v->grads[0] + 1, true, true)) return false; // may move the leaves
+        slot++;
     }
     return true;
 }
@@ -52148,12 +52306,18 @@ static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spy
     spyi_text_add(out, "\n");
 }
 
-// Returns whether the kernel makes textures or samplers of slangpy_texture: resources that have fields.
-static bool spyi_names_textures(const spyi_bound *b) {
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (spyi_leaf_is_resource(&b->leaves[i]) && strncmp(b->leaves[i].type->name, "Diff", 4) == 0)
-            return true;
-    return false;
+// Returns whether the kernel makes textures or samplers of slangpy_texture: resources that have fields. Sets `samplers` to
+// the number of those samplers.
+static bool spyi_names_textures(const spyi_bound *b, uint32_t *samplers) {
+    bool names = false;
+    *samplers = 0;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_is_resource(&b->leaves[i]) || strncmp(b->leaves[i].type->name, "Diff", 4) != 0)
+            continue;
+        names = true;
+        *samplers += spyi_sampler_has_numbers(&b->leaves[i]);
+    }
+    return names;
 }
 
 // Writes what derivatives of Slang's own textures find their gradients by.
@@ -52201,12 +52365,16 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
-    bool textures = spyi_names_textures(s->bound) || s->bound->notes_textures;
+    uint32_t samplers;
+    bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
     // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
+    if (samplers > 1 && s->rules->by_address)
+        spyi_text_add(&out->text, "export public static const int slangpy_texture_samplers = %u;\n\n",
+                      samplers);
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
     spyi_emit_sizes(s, function->module->unit, &out->text);
@@ -52999,10 +53167,12 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
 
 // Refuses a kernel that has a texture of Slang's own type with a gradient, and samples with a sampler that is a global
 // or a part of one. The derivative would take the address modes and filters of another sampler, or of none, because
-// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang).
+// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang). Without bindings it notes the
+// sampler that the texture includes, whatever it is.
 static spy_status spyi_check_samplers(spyi_input_binding *f) {
     const spyi_bound *b = &f->plan->bound;
-    for (uint32_t i = 0; i < f->inputs->count && b->plain_gradient; i++) {
+    bool noted = !b->plain_gradient || !b->leaves[b->plain_gradient - 1].binds;
+    for (uint32_t i = 0; i < f->inputs->count && !noted; i++) {
         const spyi_input *input = &f->inputs->items[i];
         const spyi_type *type = input->type;
         const spyi_leaf *leaf = &b->leaves[b->plain_gradient - 1];

@@ -4718,8 +4718,12 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     part.first_layer = desc->first_layer;
     part.last_layer = desc->first_layer + desc->layer_count - 1;
     if (of->array || of->type == SPY_TEXTURE_TYPE_CUBE) part.depth = desc->layer_count;
-    if (sampler != NULL) texture = sampler->desc;
-    else texture.address[0] = texture.address[1] = texture.address[2] = SPYI_CU_ADDRESS_CLAMP;
+    if (sampler != NULL) {
+        texture = sampler->desc;
+    } else { // for loads: those of 1-D textures are samples (prelude.cuh), which the levels' limit would hold at level 0
+        texture.address[0] = texture.address[1] = texture.address[2] = SPYI_CU_ADDRESS_CLAMP;
+        texture.max_level = 1000.0f;
+    }
     texture.flags |= SPYI_CU_TEXTURE_NORMALIZED; // mipmapped arrays need it; loads by coordinates ignore it
     if (spyi_cuda_is_integer(format)) {
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;

@@ -868,6 +868,11 @@
 // struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for them there, and drops stores to a
 // global RWBuffer without a word.
 //
+// A texture of a kernel includes a sampler: that of spy_arg_sampled_texture, or else the next sampler among the
+// call's arguments. So a function that samples one texture by two samplers takes DiffTexture2D<T> and
+// DiffSamplerState, which sample by the second one from single texels. Gradients through textures are otherwise
+// as on Vulkan. There are no samplers that compare or mirror once, and no textures of three channels.
+//
 // Work goes to one stream in order: the device's own or spy_cuda_desc.stream. Launches reach the GPU at once:
 // spy_flush only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it
 // with the streams of other libraries, while the host goes on.

@@ -199,8 +199,26 @@ static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uin
     return true;
 }
 
+// Gives the leaf of a texture with a gradient what its derivatives need.
+static bool spyi_bind_plain_texture(spyi_attempt *a, uint32_t i) {
+    spyi_leaf *leaf = &a->bound.leaves[i];
+    const spyi_value *v = &a->values->items[leaf->value];
+    if (!spyi_plain_texture_adopt(leaf, v))
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': the texture has a gradient, but calls of %s have no derivatives: take a "
+                       "DiffTexture2D<T> or the like",
+                       leaf->path, leaf->type->display);
+    leaf->mode = a->bound.mode;
+    leaf->exact = a->values->options->deterministic;
+    a->bound.notes_textures = true;
+    a->bound.plain_gradient = i + 1;
+    a->bound.grads_inside[SPYI_GRAD_OUT] = true;
+    return spyi_track_gradient(a, i, v->grads[0] + 1, true, true); // may move the leaves
+}
+
 SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
     bool imported = spyi_unit_imports(a->unit, "slangpy_texture_plain");
+    bool by_address = spyi_types_rules(a->types)->by_address;
     uint32_t samplers = 0, slot = 0, count = a->bound.leaf_count;
     for (uint32_t i = 0; i < spyi_values_given(a->values); i++)
         samplers += a->values->items[i].custom && !a->values->items[i].texel && a->values->items[i].held[0] &&
@@ -208,26 +226,24 @@ SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
     for (uint32_t i = 0; i < count && imported && samplers == 1; i++)
         if (spyi_plain_sampler_adopt(&a->bound.leaves[i])) a->bound.notes_textures = true;
     for (uint32_t i = 0; i < count; i++) {
+        const spyi_leaf *leaf = &a->bound.leaves[i];
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (!spyi_leaf_is_resource(leaf) || !v->texel || !leaf->whole_grads || spyi_is_diff_texture(leaf))
+            continue;
+        if (!spyi_check_plain_texture(a, leaf, slot++, samplers, imported) || !spyi_bind_plain_texture(a, i))
+            return false;
+    }
+    // Without bindings textures do not tell their layers and levels, so that derivatives need those of textures
+    // without gradients, too. Each includes a sampler: it is the call's only one, or another may be meant.
+    for (uint32_t i = 0; i < count && by_address && imported && samplers <= 1 && slot < SPYI_MOST_NOTED;
+         i++) {
         spyi_leaf *leaf = &a->bound.leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
-        if (!spyi_leaf_is_resource(leaf) || !v->texel || !leaf->whole_grads) continue;
-        if (!leaf->binds)
-            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': gradients through textures are on the Vulkan backend alone", leaf->path);
-        if (leaf->field_size) continue; // a DiffTexture2D or the like
-        if (!spyi_check_plain_texture(a, leaf, slot, samplers, imported)) return false;
-        if (!spyi_plain_texture_adopt(leaf, v))
-            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                           "'%s': the texture has a gradient, but calls of %s have no derivatives: take a "
-                           "DiffTexture2D<T> or the like",
-                           leaf->path, leaf->type->display);
-        slot++;
-        leaf->mode = a->bound.mode;
-        leaf->exact = a->values->options->deterministic;
+        if (!spyi_leaf_is_resource(leaf) || !v->texel || leaf->role == SPYI_ROLE_INSIDE ||
+            spyi_is_diff_texture(leaf) || !spyi_plain_texture_adopt(leaf, v))
+            continue;
         a->bound.notes_textures = true;
-        a->bound.plain_gradient = i + 1;
-        a->bound.grads_inside[SPYI_GRAD_OUT] = true;
-        if (!spyi_track_gradient(a, i, v->grads[0] + 1, true, true)) return false; // may move the leaves
+        slot++;
     }
     return true;
 }

@@ -35,12 +35,18 @@ static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spy
     spyi_text_add(out, "\n");
 }
 
-// Returns whether the kernel makes textures or samplers of slangpy_texture: resources that have fields.
-static bool spyi_names_textures(const spyi_bound *b) {
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (spyi_leaf_is_resource(&b->leaves[i]) && strncmp(b->leaves[i].type->name, "Diff", 4) == 0)
-            return true;
-    return false;
+// Returns whether the kernel makes textures or samplers of slangpy_texture: resources that have fields. Sets `samplers` to
+// the number of those samplers.
+static bool spyi_names_textures(const spyi_bound *b, uint32_t *samplers) {
+    bool names = false;
+    *samplers = 0;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_is_resource(&b->leaves[i]) || strncmp(b->leaves[i].type->name, "Diff", 4) != 0)
+            continue;
+        names = true;
+        *samplers += spyi_sampler_has_numbers(&b->leaves[i]);
+    }
+    return names;
 }
 
 // Writes what derivatives of Slang's own textures find their gradients by.
@@ -88,12 +94,16 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
-    bool textures = spyi_names_textures(s->bound) || s->bound->notes_textures;
+    uint32_t samplers;
+    bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
     // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
+    if (samplers > 1 && s->rules->by_address)
+        spyi_text_add(&out->text, "export public static const int slangpy_texture_samplers = %u;\n\n",
+                      samplers);
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
     spyi_emit_sizes(s, function->module->unit, &out->text);

@@ -1,14 +1,33 @@
 // Textures for DiffTexture2D<T> and the similar types (slang/slangpy_texture.slang), which take part in
 // derivatives: the texture as a binding, and beside it, in the parameter block, its sizes and where its
-// gradients lie.
+// gradients lie. On CUDA (rules->by_address), where there are no bindings, the texture object and these numbers are one
+// field, SpyiNumbered<Texture2D<T>, 12>; that of a texture of Slang's own type has its sampler's numbers, too.
 #include "data/device.h"
 #include "data/texture.h"
 #include "data/texture_form.h"
 #include "kinds/internal.h"
 
+// The field's numbers. SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact. Without bindings,
+// also: object without sampler (2), number of the sampler, whether there is one; then the sampler's numbers.
 enum {
-    SPYI_DIFF_TEXTURE_INTS = 8
-}; // SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact
+    SPYI_DIFF_TEXTURE_INTS = 8,
+    SPYI_NUMBERED_INTS = 12,
+    SPYI_NUMBERED_MOST = 24,
+    SPYI_NUMBERED_OBJECT = 8 // bytes of the object before the numbers
+};
+
+// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding. `plain`: of Slang's own type.
+static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
+    leaf->field_size = leaf->binds
+                           ? 4 * SPYI_DIFF_TEXTURE_INTS
+                           : SPYI_NUMBERED_OBJECT + 4 * (plain ? SPYI_NUMBERED_MOST : SPYI_NUMBERED_INTS);
+    leaf->field_align = leaf->binds ? 4 : 8;
+}
+
+// Returns how many numbers the field has, of a leaf without binding.
+static uint32_t spyi_diff_texture_numbers(const spyi_leaf *leaf) {
+    return (leaf->field_size - SPYI_NUMBERED_OBJECT) / 4;
+}
 
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out) {
     const char *base = name;
@@ -27,33 +46,37 @@ static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *valu
         own.array != wanted.array || own.multisampled || wanted.kind != SPYI_PARAMETER_TEXTURE ||
         spyi_texture_form_texel(fitting->types, leaf->type->name) != value->texel)
         return false;
-    if (!spyi_types_rules(fitting->types)->textures || spyi_types_rules(fitting->types)->by_address) {
-        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
+    if (!spyi_types_rules(fitting->types)->textures) {
+        spyi_text_add(&fitting->why, "the target has no textures");
         return false;
     }
-    leaf->binds = true;
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
     leaf->reads = true;
     leaf->element = value->texel;
     leaf->whole_grads = SPYI_WHOLE_LOADS;
-    leaf->field_size = 4 * SPYI_DIFF_TEXTURE_INTS;
-    leaf->field_align = 4;
+    spyi_diff_texture_size(leaf, false);
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     return true;
 }
 
-// Writes the type of the binding: Texture2D<float4>.
+// Writes the type of the binding, Texture2D<float4>, or that of the field.
 static void spyi_diff_texture_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form form;
+    if (!leaf->binds) spyi_text_add(out, "SpyiNumbered<");
     if (spyi_diff_form_read(leaf->type->name, &form)) spyi_texture_form_spell(&form, leaf->element, out);
     else spyi_kind_own_field(leaf, out);
+    if (!leaf->binds) spyi_text_add(out, ", %u>", spyi_diff_texture_numbers(leaf));
 }
 
 static void spyi_diff_texture_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_texture_form form;
-    bool diff = spyi_diff_form_read(leaf->type->name, &form);
-    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
-    else spyi_text_add(out, "%s", at->binding);
+    bool diff = spyi_diff_form_read(leaf->type->name, &form), binds = leaf->binds;
+    const char *object = binds ? at->binding : at->field, *part = binds ? "" : ".object";
+    if (diff)
+        spyi_text_add(out, "%s(%s%s, %s%s)", spyi_spell(leaf->type), object, part, at->field,
+                      binds ? "" : ".numbers");
+    else spyi_text_add(out, "%s%s", object, part);
 }
 
 static const char *spyi_diff_texture_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
@@ -65,10 +88,26 @@ static const char *spyi_diff_texture_takes(const spyi_type *type, const char *ba
                : "; it takes a texture of this dimension and texel type, whose texels are floats";
 }
 
+// Packs the texture object, and into `ints` what only fields without bindings have.
+static bool spyi_diff_texture_objects(const spyi_leaf *leaf, const spyi_value *value, void *field,
+                                      int32_t *ints, spyi_text *error) {
+    spy_texture *t = (spy_texture *)(void *)value->held[0];
+    const spy_sampler *sampler = (const spy_sampler *)(const void *)value->held[1];
+    if (!spyi_texture_kind_of()->run->pack(leaf, value, field, error)) return false;
+    uint64_t loads = spyi_texture_shader_view(t, false, NULL, error);
+    memcpy(ints + SPYI_DIFF_TEXTURE_INTS, &loads, sizeof loads);
+    if (sampler) {
+        ints[SPYI_DIFF_TEXTURE_INTS + 2] = spyi_sampler_identity(sampler);
+        ints[SPYI_DIFF_TEXTURE_INTS + 3] = 1;
+        spyi_sampler_fill(sampler, ints + SPYI_NUMBERED_INTS);
+    }
+    return loads != 0;
+}
+
 static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field,
                                    spyi_text *error) {
     spy_texture *t = (spy_texture *)(void *)value->held[0];
-    int32_t ints[SPYI_DIFF_TEXTURE_INTS];
+    int32_t ints[SPYI_NUMBERED_MOST];
     if (!t) return true; // compile threads have no object
     if (!spyi_texture_kind_of()->run->pack(leaf, value, NULL, error) || !field) return !error->size;
     bool adds = leaf->mode == SPY_CALL_MODE_BACKWARD && t->grad;
@@ -86,19 +125,19 @@ static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *valu
     ints[5] = (int32_t)t->height;
     ints[6] = (int32_t)t->depth;
     ints[7] = leaf->exact;
-    memcpy(field, ints, sizeof ints);
+    if (!leaf->binds && !spyi_diff_texture_objects(leaf, value, field, ints, error)) return false;
+    if (leaf->binds) memcpy(field, ints, 4 * SPYI_DIFF_TEXTURE_INTS);
+    else memcpy((uint8_t *)field + SPYI_NUMBERED_OBJECT, ints, 4 * spyi_diff_texture_numbers(leaf));
     if (adds && leaf->exact) spyi_sums_note(t->object.device, t->grad_scalars, t->sums, &t->has_sums);
     return true;
 }
 
 static void spyi_diff_texture_stop(const spyi_leaf *leaf, void *field) {
-    (void)leaf;
-    memset(field, 0, 8);
+    memset((uint8_t *)field + (leaf->binds ? 0 : SPYI_NUMBERED_OBJECT), 0, 8);
 }
 
 static uint32_t spyi_diff_texture_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
-    (void)leaf;
-    offsets[0] = 0;
+    offsets[0] = leaf->binds ? 0 : SPYI_NUMBERED_OBJECT;
     return 1;
 }
 
@@ -161,20 +200,25 @@ SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) 
     if (!good) return false;
     spyi_leaf_set_kind(leaf, &spyi_diff_texture_kind);
     leaf->element = texel;
-    leaf->field_size = 4 * SPYI_DIFF_TEXTURE_INTS;
-    leaf->field_align = 4;
+    spyi_diff_texture_size(leaf, true);
     return true;
+}
+
+SPYI_FN bool spyi_is_diff_texture(const spyi_leaf *leaf) {
+    return leaf->kind == &spyi_diff_texture_kind;
 }
 
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out) {
     spyi_texture_form form;
-    bool resource = (leaf->traits & SPYI_TRAIT_RESOURCE) && !(leaf->traits & SPYI_TRAIT_VALUE);
-    if (!resource || !leaf->binds || !leaf->field_size ||
-        !spyi_texture_form_read(leaf->type->name, NULL, &form))
-        return false;
-    if (form.kind == SPYI_PARAMETER_SAMPLER) spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
-    else
+    if (!spyi_texture_form_read(leaf->type->name, NULL, &form)) return false;
+    if (spyi_sampler_has_numbers(leaf)) {
+        spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
+        return true;
+    }
+    if (leaf->kind != &spyi_diff_texture_kind) return false;
+    if (leaf->binds)
         spyi_text_add(out, "    spyi_plain_texture(%u, %u, %s);\n", slot,
                       form.type + (form.array ? 8u : 0u) + 16u * leaf->element->columns, field);
+    else spyi_text_add(out, "    spyi_plain_texture(%u, %s.object, %s.numbers);\n", slot, field, field);
     return true;
 }

@@ -49,6 +49,10 @@ SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.
 // Returns false when it is none of them.
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
+// sampler.c: which sampler of CUDA it is, for a texture and a sampler of one call.
+SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler);
+// sampler.c: writes the 12 numbers that DiffSamplerState is made from, in the order of its constructor.
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field);
 SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.

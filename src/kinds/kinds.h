@@ -40,10 +40,14 @@ SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 SPYI_FN bool spyi_is_varying(const spyi_value *value);
 
 // diff_texture.c
-// Gives a leaf of Slang's own texture or sampler types, in a backward call, the field that derivatives of its calls
-// need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
+// Gives a leaf of Slang's own texture or sampler types, in a call of a derivative, the field that derivatives of its
+// calls need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
 SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value);
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf);
+// Returns whether the leaf is a texture with such a field: one that has been adopted, or a DiffTexture2D or the like.
+SPYI_FN bool spyi_is_diff_texture(const spyi_leaf *leaf);
+// Returns whether the leaf is a sampler with such a field: one that has been adopted, or a DiffSamplerState.
+SPYI_FN bool spyi_sampler_has_numbers(const spyi_leaf *leaf);
 // Writes the statement by which a kernel notes such a field, called `field`. Returns false when the leaf has none.
 // `slot`: number among the textures.
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out);

@@ -5,10 +5,24 @@
 #include "data/texture_form.h"
 #include "kinds/internal.h"
 
-enum { SPYI_DIFF_SAMPLER_INTS = 12 }; // the fields of DiffSamplerState, and one of padding
+// The fields of DiffSamplerState. Where there are no bindings they lie behind the sampler, as SpyiNumbered<SamplerState, 12>.
+enum {
+    SPYI_DIFF_SAMPLER_INTS = 12,
+    SPYI_SAMPLER_FIELD = 8 // bytes of a SamplerState in the block
+};
 
 static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
     return (const spy_sampler *)(const void *)value->held[0];
+}
+
+// Gives the leaf's field the numbers that the derivative of a sample needs.
+static void spyi_sampler_add_numbers(spyi_leaf *leaf) {
+    leaf->field_size = (leaf->binds ? 0 : SPYI_SAMPLER_FIELD) + 4 * SPYI_DIFF_SAMPLER_INTS;
+    leaf->field_align = leaf->binds ? 4 : 8;
+}
+
+SPYI_FN bool spyi_sampler_has_numbers(const spyi_leaf *leaf) {
+    return leaf->kind == spyi_sampler_kind_of() && leaf->field_size > SPYI_SAMPLER_FIELD;
 }
 
 static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -21,38 +35,37 @@ static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, sp
         spyi_text_add(&fitting->why, "the target has no samplers");
         return false;
     }
-    if (good && diff && spyi_types_rules(fitting->types)->by_address) {
-        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
-        return false;
-    }
     leaf->binds = !spyi_types_rules(fitting->types)->by_address;
-    leaf->field_size = leaf->binds ? 0 : 8;
+    leaf->field_size = leaf->binds ? 0 : SPYI_SAMPLER_FIELD;
     leaf->field_align = 8;
-    if (good && diff) { // what the derivative of a sample needs to know lies beside it
-        leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
-        leaf->field_align = 4;
-    }
+    if (good && diff) spyi_sampler_add_numbers(leaf);
     return good;
 }
 
 static void spyi_sampler_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form form;
+    bool field = !leaf->binds && spyi_sampler_has_numbers(leaf);
+    if (field) spyi_text_add(out, "SpyiNumbered<");
     if (spyi_diff_form_read(leaf->type->name, &form)) spyi_text_add(out, "SamplerState");
     else spyi_kind_own_field(leaf, out);
+    if (field) spyi_text_add(out, ", %d>", SPYI_DIFF_SAMPLER_INTS);
 }
 
 static void spyi_sampler_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_texture_form form;
-    bool diff = spyi_diff_form_read(leaf->type->name, &form);
-    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
-    else if (leaf->binds) spyi_text_add(out, "%s", at->binding);
-    else spyi_kind_own_load(leaf, at, out);
+    bool diff = spyi_diff_form_read(leaf->type->name, &form), binds = leaf->binds;
+    const char *object = binds ? at->binding : at->field,
+               *part = !binds && spyi_sampler_has_numbers(leaf) ? ".object" : "";
+    if (diff)
+        spyi_text_add(out, "%s(%s%s, %s%s)", spyi_spell(leaf->type), object, part, at->field,
+                      binds ? "" : ".numbers");
+    else spyi_text_add(out, "%s%s", object, part);
 }
 
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf) {
-    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0) return false;
-    leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
-    leaf->field_align = 4;
+    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0)
+        return false;
+    spyi_sampler_add_numbers(leaf);
     return true;
 }
 
@@ -63,8 +76,13 @@ static const char *spyi_sampler_takes(const spyi_type *type, const char *base, c
     return read.comparison ? "; it takes a sampler that compares" : "; it takes a sampler";
 }
 
-// Writes the field of DiffSamplerState, in the order of its constructor.
-static void spyi_sampler_fill(const spy_sampler_desc *d, void *field) {
+// Equal samplers share a handle, which on CUDA is an address. Returns a number that is not negative.
+SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler) {
+    return (int32_t)(sampler->handle >> 4 & INT32_MAX);
+}
+
+SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field) {
+    const spy_sampler_desc *d = &sampler->desc;
     int32_t ints[SPYI_DIFF_SAMPLER_INTS] = { 0 };
     float max_level = d->max_level > 0 ? d->max_level : 1000.0f;
     ints[0] = (int32_t)d->address_u - SPY_ADDRESS_MODE_WRAP;
@@ -76,20 +94,23 @@ static void spyi_sampler_fill(const spy_sampler_desc *d, void *field) {
     memcpy(ints + 5, &d->min_level, 4);
     memcpy(ints + 6, &max_level, 4);
     memcpy(ints + 7, d->border, sizeof d->border);
+    ints[11] = spyi_sampler_identity(sampler);
     memcpy(field, ints, sizeof ints);
 }
 
 static bool spyi_sampler_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_sampler *sampler = spyi_sampler_of(value);
     bool compares = strcmp(leaf->type->name, "SamplerComparisonState") == 0;
+    bool numbers = sampler && spyi_sampler_has_numbers(leaf);
     if (field) memset(field, 0, leaf->field_size);
-    if (sampler && leaf->binds && leaf->field_size && sampler->desc.reduction != SPY_REDUCTION_AVERAGE) {
+    if (numbers && sampler->desc.reduction != SPY_REDUCTION_AVERAGE) {
         spyi_text_add(error,
                       "samples with a minimum or maximum have no derivative here: expected a sampler with "
                       "desc.reduction AVERAGE");
         return false;
     }
-    if (sampler && field && leaf->binds) spyi_sampler_fill(&sampler->desc, field);
+    if (numbers && field)
+        spyi_sampler_fill(sampler, (uint8_t *)field + (leaf->binds ? 0 : SPYI_SAMPLER_FIELD));
     if (!sampler || compares == (sampler->desc.compare != SPY_COMPARE_NONE)) return true;
     spyi_text_add(error, "expected a sampler %s desc.compare, got one %s", compares ? "with" : "without",
                   compares ? "without" : "with");

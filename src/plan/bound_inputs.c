@@ -178,10 +178,12 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
 
 // Refuses a kernel that has a texture of Slang's own type with a gradient, and samples with a sampler that is a global
 // or a part of one. The derivative would take the address modes and filters of another sampler, or of none, because
-// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang).
+// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang). Without bindings it notes the
+// sampler that the texture includes, whatever it is.
 static spy_status spyi_check_samplers(spyi_input_binding *f) {
     const spyi_bound *b = &f->plan->bound;
-    for (uint32_t i = 0; i < f->inputs->count && b->plain_gradient; i++) {
+    bool noted = !b->plain_gradient || !b->leaves[b->plain_gradient - 1].binds;
+    for (uint32_t i = 0; i < f->inputs->count && !noted; i++) {
         const spyi_input *input = &f->inputs->items[i];
         const spyi_type *type = input->type;
         const spyi_leaf *leaf = &b->leaves[b->plain_gradient - 1];

@@ -8,6 +8,7 @@
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "api/generator.h"
+#include "api/gradient.h"
 #include "api/list.h"
 #include "api/texture.h"
 #include "cuda/internal.h"
@@ -38,6 +39,13 @@ static const char source[] =
     "void own(uint3 t : SV_DispatchThreadID, uniform Texture2D<float4> from, uniform RWTexture2D<float4> to, uniform float k)\n"
     "{ to[t.xy] = from[t.xy] * k; }\n";
 
+static const char gradients[] =
+    "import slangpy;\n"
+    "[Differentiable] float4 plain(Texture2D<float4> t, Texture2D<float> other, SamplerState s, float2 uv)\n"
+    "{ return t.Sample(s, uv) * t.Load(int3(0, 0, 0)) * other.Sample(s, uv); }\n"
+    "[Differentiable] float4 two(DiffTexture1D<float4> a, DiffTextureCubeArray<float4> b, DiffSamplerState s, DiffSamplerState r, float4 uv)\n"
+    "{ return a.Sample(s, uv.x) + b.SampleLevel(s, uv, 0.5) + a.Sample(r, uv.y); }\n";
+
 enum { W = 5, H = 3, MOST = 64 };
 static const char *fake_path;
 static fake_cuda *fake;
@@ -49,12 +57,14 @@ static uint32_t seen_count;
 static uint64_t known[MOST];
 static uint32_t known_count;
 static int32_t behind[2]; // what lies behind the first object
+static uint64_t address, address_count; // an address, and how often the parameters have it
 
 // Finds the objects that the test knows in the parameters or the globals of a kernel.
 static void look_in(const char *bytes, size_t size) {
     for (size_t at = 0; at + 8 <= size; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + at, 8);
+        address_count += word == address;
         for (uint32_t i = 0; i < known_count; i++) {
             if (word != known[i] || seen_count == MOST) continue;
             if (!seen_count && at + 16 <= size) memcpy(behind, bytes + at + 8, 8);
@@ -66,6 +76,7 @@ static void look_in(const char *bytes, size_t size) {
 static void on_kernel(const fake_function *function, const unsigned grid[3], void *const *params, void *user) {
     (void)grid, (void)user;
     seen_count = 0;
+    address_count = 0;
     // Objects are made while a call is packed, so that the last ones are known here.
     known[known_count < MOST ? known_count++ : MOST - 1] = fake->texture;
     known[known_count < MOST ? known_count++ : MOST - 1] = fake->surface;
@@ -281,6 +292,58 @@ static void test_inputs(void **state) {
     OK(spy_call(fn("two"), SPY_ARGS(points(), spy_arg_struct("t", two), spy_arg_tensor("_result", out))));
 }
 
+// A texture's gradient, its two objects, and the numbers of its sampler lie in the block. Derivatives read an object without a sampler.
+static void test_gradients(void **state) {
+    (void)state;
+    static const float uv[4] = { 0.5f, 0.5f, 0.5f, 1 };
+    spy_module_desc m;
+    spy_texture_desc d;
+    spy_tensor_desc of;
+    memset(&m, 0, sizeof m);
+    memset(&d, 0, sizeof d);
+    memset(&of, 0, sizeof of);
+    m.name = "gradients";
+    m.source = gradients;
+    spy_module *other_module = spy_load_module(device, &m);
+    if (!other_module) fail_msg("%s", spy_take_error(device).message);
+    d.format = SPY_FORMAT_RGBA32_FLOAT;
+    d.width = W;
+    d.height = H;
+    d.with_grad = true;
+    spy_texture *t = spy_create_texture(device, &d);
+    assert_non_null(t);
+    spy_texture *other = texture_of(SPY_TEXTURE_TYPE_2D, SPY_FORMAT_R32_FLOAT, H, 0, NULL);
+    spy_sampler *linear = sampler_of(SPY_FILTER_LINEAR, SPY_ADDRESS_MODE_CLAMP), *nearest = sampler_of(SPY_FILTER_NEAREST, SPY_ADDRESS_MODE_WRAP);
+    of.shape = SPY_SHAPE(1, 4);
+    of.with_grad = true;
+    spy_tensor *out = spy_create_tensor(device, &of), *all = tensor_of(SPY_SHAPE(H, W), 4, SPY_DTYPE_FLOAT32);
+    assert_non_null(out);
+    OK(spy_call(fn("scaled"), SPY_ARGS(points(), spy_arg_texture("t", t), spy_arg_f32("k", 2), spy_arg_tensor("_result", all))));
+    const fake_texture *loads = object(0);
+    address = spy_tensor_address(spy_texture_grad(t, 0));
+    OK(spy_call_backward(spy_find_function(other_module, "plain"),
+                         SPY_ARGS(spy_arg_texture("t", t), spy_arg_texture("other", other), spy_arg_sampler("s", linear),
+                                  spy_arg_array("uv", uv, SPY_SHAPE(2), SPY_DTYPE_FLOAT32), spy_arg_tensor("_result", out))));
+    assert_int_equal(address_count, 1);
+    assert_ptr_equal(object(0), loads);
+    assert_int_equal(loads->desc.filter, 0);
+    assert_float_equal(loads->desc.max_level, 1000, 0);
+    d.type = SPY_TEXTURE_TYPE_1D;
+    d.height = 0;
+    spy_texture *line = spy_create_texture(device, &d);
+    d.type = SPY_TEXTURE_TYPE_CUBE;
+    d.height = W;
+    d.array_size = 2;
+    spy_texture *cubes = spy_create_texture(device, &d);
+    if (!line || !cubes) fail_msg("%s", spy_take_error(device).message);
+    address = spy_tensor_address(spy_texture_grad(cubes, 0));
+    OK(spy_call_backward(spy_find_function(other_module, "two"),
+                         SPY_ARGS(spy_arg_texture("a", line), spy_arg_texture("b", cubes), spy_arg_sampler("s", linear), spy_arg_sampler("r", nearest),
+                                  spy_arg_array("uv", uv, SPY_SHAPE(4), SPY_DTYPE_FLOAT32), spy_arg_tensor("_result", out))));
+    assert_int_equal(address_count, 1);
+    spy_release_module(other_module);
+}
+
 static spy_texture *sized(spy_format format, uint32_t width, uint32_t height, uint32_t levels, const void *data) {
     spy_texture_desc d;
     memset(&d, 0, sizeof d);
@@ -404,7 +467,7 @@ int main(int count, char **words) {
     (void)count;
     fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes), cmocka_unit_test(test_texels), cmocka_unit_test(test_whole), cmocka_unit_test(test_inputs), cmocka_unit_test(test_blits), cmocka_unit_test(test_lists), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_bytes), cmocka_unit_test(test_texels), cmocka_unit_test(test_whole), cmocka_unit_test(test_inputs), cmocka_unit_test(test_gradients), cmocka_unit_test(test_blits), cmocka_unit_test(test_lists), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

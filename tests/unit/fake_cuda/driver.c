@@ -1,7 +1,7 @@
 // A CUDA driver without a GPU, opened by tests as any other: device memory is host memory, work is done at once, kernels are
-// played by the test. Modules are PTX: the device says that it is newer than any NVRTC, which then makes no cubins. A cubin's
-// kernel has a name and no parameters.
-#include "fake_cuda.h"
+// played by the test, or, where nvrtc.c compiled them, run on this machine (play.c). Modules are PTX: the device says that it is
+// newer than any NVRTC, which then makes no cubins. A cubin's kernel has a name and no parameters.
+#include "play.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -381,6 +381,7 @@ FAKE(cuTexObjectCreate, (uint64_t * object, const resource_desc *resource, const
     made->array = resource->array;
     made->desc = *desc;
     made->part = view != NULL;
+    if (view) memcpy(&made->view, view, sizeof made->view);
     state.textures++;
     return *object = state.texture = (uint64_t)(uintptr_t)made, 0;
 }
@@ -394,6 +395,20 @@ FAKE(cuSurfObjectCreate, (uint64_t * object, const resource_desc *resource)) {
     return *object = state.surface = (uint64_t)(uintptr_t)made, 0;
 }
 FAKE(cuSurfObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), state.textures--, 0; }
+unsigned play_get_level(const fake_texture *texture, unsigned level, play_level *out) {
+    const array *a = (const array *)texture->array;
+    const fake_view *v = &texture->view;
+    unsigned levels = texture->part && a->levels ? v->last_level - v->first_level + 1 : a->levels ? a->levels : 1;
+    if (a->levels) a = a->level[level + v->first_level];
+    memset(out, 0, sizeof *out);
+    out->width = a->desc.width;
+    out->height = a->desc.height;
+    out->depth = a->desc.depth;
+    out->format = a->desc.format;
+    out->channels = a->desc.channels;
+    out->data = a->data + (texture->part && (a->desc.flags & 5u) ? v->first_layer : 0) * a->desc.width * least_one(a->desc.height) * a->texel;
+    return levels;
+}
 FAKE(cuStreamCreate, (void **out, unsigned flags)) {
     queue *made = (queue *)calloc(1, sizeof *made);
     if (!made || !now()) return free(made), 201;
@@ -479,6 +494,13 @@ typedef struct module {
     size_t groupshared; // bytes of spy_groupshared; 0: there is none
 } module;
 
+// Of its function, whose `library` it is: SLANG_globalParams belongs to that.
+static void free_module(module *m) {
+    if (m->function.library) play_close((play_library *)m->function.library);
+    else free(m->function.globals);
+    free(m);
+}
+
 // Bytes of a declaration such as ".param .align 8 .b8 name_param_0[16]", from behind ".param" or ".const".
 static size_t size_of(const char *text) {
     size_t size = 0, end = strcspn(text, ",)\n;");
@@ -530,6 +552,14 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
         m->globals_size = strtoul(strchr(globals, '[') + 1, NULL, 10);
         m->function.globals = calloc(1, m->globals_size + 1);
     }
+    if (strncmp(text, "// played by ", 13) == 0) {
+        char path[640];
+        (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(text + 13, "\n"), text + 13);
+        free(m->function.globals);
+        m->function.globals = NULL;
+        m->function.library = play_open(path, &m->function.globals);
+        if (!m->function.library) return 200;
+    }
     const char *room = strstr(text, "spy_groupshared[");
     if (room) m->groupshared = strtoul(room + 16, NULL, 10);
     state.modules++;
@@ -539,8 +569,7 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
 }
 FAKE(cuModuleUnload, (void *handle)) {
     UNSAFE();
-    free(((module *)handle)->function.globals);
-    free(handle);
+    free_module((module *)handle);
     state.modules--;
     return 0;
 }
@@ -612,25 +641,26 @@ static void *copy_of(const void *data, size_t size) {
     return copy ? memcpy(copy, data, size) : NULL;
 }
 
-static void run(const fake_function *f, const unsigned *grid, void **params) {
+static void run(const fake_function *f, const unsigned *grid, const unsigned *group, void **params) {
     void *copies[FAKE_MOST_PARAMS];
     if (strcmp(f->name, "spy_blit") == 0) play_blit(grid, params);
     for (unsigned i = 0; i < f->param_count; i++) copies[i] = copy_of(params[i], f->sizes[i]);
     state.kernels++;
     if (state.on_kernel) state.on_kernel(f, grid, copies, state.user);
+    else if (f->library) play_run((play_library *)f->library, grid, group, copies);
     for (unsigned i = 0; i < f->param_count; i++) free(copies[i]);
 }
 
-static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, void **params);
+static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, const unsigned *group, void **params);
 FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra)) {
-    const unsigned grid[3] = { gx, gy, gz };
-    (void)bx, (void)by, (void)bz, (void)extra;
+    const unsigned grid[3] = { gx, gy, gz }, group[3] = { bx, by, bz };
+    (void)extra;
     MAY_FAIL("cuLaunchKernel");
     if (!shared_fits((const fake_function *)function, shared)) return 1;
     state.stream = stream;
     state.launches++;
-    if (capture_of(stream)) return capture_launch(stream, (const fake_function *)function, grid, params);
-    run((const fake_function *)function, grid, params);
+    if (capture_of(stream)) return capture_launch(stream, (const fake_function *)function, grid, group, params);
+    run((const fake_function *)function, grid, group, params);
     return 0;
 }
 
@@ -674,7 +704,7 @@ typedef struct node {
     kind kind;
     unsigned number, before_count, before[MOST_BEFORE];
     const fake_function *function; // of kernels
-    unsigned grid[3];
+    unsigned grid[3], group[3];
     void *params[FAKE_MOST_PARAMS]; // copies
     copy_params copy;
     fill_params fill;
@@ -689,6 +719,7 @@ static void take_params(node *n, const kernel_params *p) {
     for (unsigned i = 0; i < FAKE_MOST_PARAMS; i++) free(n->params[i]), n->params[i] = NULL;
     n->function = (const fake_function *)p->function;
     n->grid[0] = p->gx, n->grid[1] = p->gy, n->grid[2] = p->gz;
+    n->group[0] = p->bx, n->group[1] = p->by, n->group[2] = p->bz;
     for (unsigned i = 0; i < n->function->param_count; i++) n->params[i] = copy_of(p->params[i], n->function->sizes[i]);
 }
 
@@ -790,7 +821,7 @@ FAKE(cuGraphExecKernelNodeSetParams, (void *handle, void *of, const kernel_param
 
 static void run_node(const node *n) {
     const copy_params *c = &n->copy;
-    if (n->kind == KERNEL) run(n->function, n->grid, (void **)(uintptr_t)n->params);
+    if (n->kind == KERNEL) run(n->function, n->grid, n->group, (void **)(uintptr_t)n->params);
     if (n->kind == COPY) memmove((char *)(uintptr_t)c->to_device + c->to_x, (char *)(uintptr_t)c->from_device + c->from_x, c->width);
     if (n->kind == FILL) fill(n->fill.to, n->fill.value, n->fill.width);
 }
@@ -886,11 +917,12 @@ static int capture_fill(void *stream, uint64_t to, unsigned value, size_t count)
     n->fill.width = count;
     return 0;
 }
-static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, void **params) {
+static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, const unsigned *group, void **params) {
     node *n = capture_node(stream, KERNEL);
     if (!n) return INVALIDATED;
     n->function = function;
     memcpy(n->grid, grid, sizeof n->grid);
+    memcpy(n->group, group, sizeof n->group);
     for (unsigned i = 0; i < function->param_count; i++) n->params[i] = copy_of(params[i], function->sizes[i]);
     return 0;
 }

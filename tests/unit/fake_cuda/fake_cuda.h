@@ -14,6 +14,7 @@ typedef struct fake_function {
     size_t sizes[FAKE_MOST_PARAMS]; // bytes of each parameter
     void *globals;                  // SLANG_globalParams of its module; NULL: none
     unsigned allowed_shared;        // bytes of dynamic shared memory that cuFuncSetAttribute allowed
+    void *library;                  // play_library; NULL: the kernel does not run
 } fake_function;
 
 typedef struct fake_texture_desc { // CUDA_TEXTURE_DESC
@@ -24,10 +25,17 @@ typedef struct fake_texture_desc { // CUDA_TEXTURE_DESC
     int reserved[12];
 } fake_texture_desc;
 
+typedef struct fake_view { // CUDA_RESOURCE_VIEW_DESC
+    int format;
+    size_t width, height, depth;
+    unsigned first_level, last_level, first_layer, last_layer;
+} fake_view;
+
 typedef struct fake_texture { // what a texture or surface object points to
     void *array;
     fake_texture_desc desc; // all zero: a surface
     int part;               // a view was given
+    fake_view view;
 } fake_texture;
 
 typedef struct fake_cuda {
