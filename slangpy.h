@@ -51999,7 +51999,7 @@ static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
 // the loads are under way together. In place of a unit behind the end it loads its first one again.
 
 static void spyi_set_unit(spyi_emit_state *s, uint32_t unit) {
-    if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit);
+    if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit & 0xffu);
     else s->unit[0] = 0;
 }
 

@@ -195,10 +195,11 @@ def context_of(device):
 def fake(tmp_path_factory):
     """fake(script): runs it behind PRELUDE, on the driver without a GPU."""
     compiler, folder = shutil.which("gcc") or shutil.which("cc"), tmp_path_factory.mktemp("fake_cuda")
-    source = os.path.join(TOP, "tests/unit/fake_cuda/driver.c")
-    if not sys.platform.startswith("linux") or not compiler or not os.path.exists(source):
+    sources = [os.path.join(TOP, "tests/unit/fake_cuda", name) for name in ("driver.c", "play.c")]
+    if not sys.platform.startswith("linux") or not compiler or not all(map(os.path.exists, sources)):
         pytest.skip("no C compiler, or no source of the driver")
-    subprocess.run([compiler, "-std=c11", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", source, "-o", str(folder / "libcuda.so.1")], check=True)
+    subprocess.run([compiler, "-std=c11", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", *sources, "-o", str(folder / "libcuda.so.1"), "-lm", "-ldl"],
+                   check=True)
 
     def run(script):
         env = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join([str(folder), os.environ.get("LD_LIBRARY_PATH", "")]))
