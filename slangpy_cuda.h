@@ -41,8 +41,8 @@ typedef struct spy_cuda_desc {
     void *stream;               // CUstream of that context, which must stay valid until the device is
                                 // released or given another stream by spy_cuda_set_stream(); NULL means that
                                 // the device creates one
-    const char *nvrtc_library; // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
-                               // SLANGPY_NVRTC_LIBRARY or, without it, a search
+    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
+                                // SLANGPY_NVRTC_LIBRARY or, without it, a search
     const char *driver_library; // path of the driver's library; NULL means that the system's search finds it
     // launch each kernel by cuLaunchKernel, so that profilers list it by name. false means that a kernel that
     // is launched repeatedly becomes a CUDA graph of one node, whose launch takes half the time, unless the
@@ -53,11 +53,21 @@ typedef struct spy_cuda_desc {
 
 // Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL
 // means the device's own stream. SPY_ERROR_INVALID_ARGUMENT for a stream of another context. Threads: any.
+//
+// A stream of the program may be captured into a CUDA graph (cuStreamBeginCapture), before it is set here or
+// while work goes to it. Calls, dispatches, copies, fills, uploads and command lists then become nodes of the
+// graph, and run when the program launches it. Before that, spy_cuda_set_stream() waits on the host for the
+// device's earlier work, because a graph cannot. What captured work uses, also memory of tensors that are
+// released, is kept until the device is released, and the graph must not be launched after that. Tensors that
+// the graph uses must not be given other sizes or memory. While the stream is being captured, waits, reads,
+// results in host memory and GPU times fail with SPY_ERROR_UNSUPPORTED. Work that was in the stream before the
+// capture should be marked by spy_flush(): without that, spy_cuda_set_stream() fails during the capture.
 SPY_API spy_status spy_cuda_set_stream(spy_device *device, void *stream);
 // Order the device's work and the work of a stream that other code uses; the host does not wait. After
 // spy_cuda_wait_stream(), further work of the device begins when all work that `stream` has so far is done.
 // After spy_cuda_signal_stream(), further work of `stream` begins when all work that the device has so far is
-// done. NULL, errors and threads as for spy_cuda_set_stream().
+// done. NULL, errors and threads as for spy_cuda_set_stream(). Where only the stream that shall wait is being
+// captured, the host waits in its place; where only the other one is, the result is SPY_ERROR_UNSUPPORTED.
 SPY_API spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
 SPY_API spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // Return the stream that the device's work goes to now (CUstream), and the device's context (CUcontext). NULL
@@ -1270,8 +1280,10 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
 #define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u      // largest number of kernels that have a graph of their own
-#define SPYI_CUDA_REPEAT_BYTES 4096u // largest parameter block of a kernel with a graph of its own
+#define SPYI_CUDA_REPEATING 64u // largest number of kernels that have a graph of their own
+// Largest parameter block of a kernel with a graph of its own. A graph whose parameters change at each launch
+// takes longer with more of them: as long as cuLaunchKernel with about 2,200 bytes.
+#define SPYI_CUDA_REPEAT_BYTES 1024u
 
 // >>nvrtc.c: NVRTC, opened at run time
 

@@ -25,8 +25,10 @@
 #define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
 #define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u      // largest number of kernels that have a graph of their own
-#define SPYI_CUDA_REPEAT_BYTES 4096u // largest parameter block of a kernel with a graph of its own
+#define SPYI_CUDA_REPEATING 64u // largest number of kernels that have a graph of their own
+// Largest parameter block of a kernel with a graph of its own. A graph whose parameters change at each launch
+// takes longer with more of them: as long as cuLaunchKernel with about 2,200 bytes.
+#define SPYI_CUDA_REPEAT_BYTES 1024u
 
 // >>nvrtc.c: NVRTC, opened at run time
 

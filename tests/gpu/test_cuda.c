@@ -231,7 +231,40 @@ static void test_capture(void **state) {
     for (int i = 0; i < 100; i++) assert_true(got[i] == (float)(WARM + CALLS * LAUNCHES + 1));
     cu.exec_destroy(exec);
     cu.graph_destroy(graph);
+    // As torch does it: in another stream, in mode `global`, with work under way before, a kernel that is compiled in the capture,
+    // memory that is new in it, and further work before the graph is launched.
+    void *other = NULL;
+    assert_int_equal(cu.stream_create(&other, 1), 0);
+    for (int i = 0; i < CALLS; i++) OK(spy_call(fn(m, "add"), once));
+    assert_int_equal(cu.begin_capture(other, 0), 0);
+    OK(spy_cuda_set_stream(gpu_device, other));
+    OK(spy_call(fn(m, "add"), once));
+    spy_module *late = MADE(spy_module, gpu_module(gpu_device, "captured_late", "float late(float a) { return 2 * a; }"));
+    spy_tensor *between = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_call(fn(late, "late"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("_result", between))));
+    OK(spy_call(fn(m, "add"), SPY_ARGS(spy_arg_tensor("a", between), spy_arg_f32("b", 3), spy_arg_tensor("_result", x))));
+    spy_release_tensor(between);
+    assert_int_equal(spy_tensor_read(x, got, sizeof got), SPY_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(spy_take_error(gpu_device).message, "being captured"));
+    assert_int_equal(cu.end_capture(other, &graph), 0);
+    assert_int_equal(cu.instantiate(&exec, graph, 0), 0);
+    OK(spy_cuda_set_stream(gpu_device, stream));
+    float right = (float)(WARM + CALLS * LAUNCHES + 1 + CALLS);
+    for (int k = 0; k < 3; k++) {
+        spy_tensor *filled = MADE(spy_tensor, spy_create_tensor(gpu_device, &d)); // not the memory of `between`
+        OK(spy_tensor_fill(filled, 0));
+        assert_int_equal(cu.launch(exec, stream), 0);
+        OK(spy_tensor_read(filled, got, sizeof got));
+        for (int i = 0; i < 100; i++) assert_true(got[i] == 0);
+        spy_release_tensor(filled);
+        right = 2 * (right + 1) + 3;
+        OK(spy_tensor_read(x, got, sizeof got));
+        for (int i = 0; i < 100; i++) assert_true(got[i] == right);
+    }
+    cu.exec_destroy(exec);
+    cu.graph_destroy(graph);
     close_device();
+    cu.stream_destroy(other);
     cu.stream_destroy(stream);
     cu.set_current(NULL);
     cu.release(device);

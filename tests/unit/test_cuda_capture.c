@@ -387,11 +387,25 @@ static void test_costs(void **state) {
     (void)state;
     open_device();
     spy_tensor *x = make(32, "uint", false), *out = make(32, "uint", false);
+    spy_tensor *f = make(32, "float", false), *g = make(32, "float", false);
+    spy_function *declared = spy_declare(spy_find_function(module, "step"), SPY_ARGS(spy_arg_any("x"), spy_arg_any("a"), spy_arg_any("b"), spy_arg_any("_result")));
+    const spy_arg items[] = { spy_arg_tensor("x", x), spy_arg_u32("a", 1), spy_arg_u32("b", 3), spy_arg_tensor("_result", out) };
+    const spy_args args = { items, 4 };
     for (int given = 0; given < 2; given++) {
-        for (uint32_t i = 0; i < 20; i++) OK(call_step(x, 1, out));
-        const uint64_t asked = fake->asked, records = fake->records, waits = fake->waits + fake->event_waits;
-        for (uint32_t i = 0; i < 100; i++) OK(call_step(x, 1, out));
-        assert_int_equal(fake->asked - asked, given ? 100 : 0);
+        for (uint32_t i = 0; i < 20; i++) {
+            OK(call_step(x, 1, out));
+            OK(spy_call(declared, args));
+            OK(dispatch_raw(f, g));
+        }
+        OK(spy_wait(device)); // 180 launches are less than a batch
+        const uint64_t asked = fake->asked, records = fake->records, waits = fake->waits + fake->event_waits, launches = fake->launches;
+        for (uint32_t i = 0; i < 60; i++) {
+            OK(call_step(x, 1, out));
+            OK(spy_call(declared, args));
+            OK(dispatch_raw(f, g));
+        }
+        assert_int_equal(fake->asked - asked, given ? 180 : 0);
+        assert_int_equal(fake->launches, launches); // all as graphs
         assert_int_equal(fake->records, records);
         assert_int_equal(fake->waits + fake->event_waits, waits);
         OK(spy_cuda_set_stream(device, streams[0]));
