@@ -11,4 +11,4 @@ textures="test_slangpy_textures.py test_slangpy_texture_facts.py test_texture_gr
 OUT=$out/vk TEST_SECONDS=60 PYTHON_TESTS="$textures test_slangpy_raster.py test_draw_gradients.py" \
     tests/bench/on_device.sh test_raster test_draw_gradients test_texture test_texture_args test_texture_grad
 OUT=$out/cuda COMPILE=0 BACKEND=cuda SPY_TEST_CUDA_TEXTURES=1 TEST_SECONDS=90 PYTHON_TESTS="$textures" \
-    tests/bench/on_device.sh test_texture test_texture_args test_handles
+    tests/bench/on_device.sh test_texture test_texture_args test_texture_grad test_handles
