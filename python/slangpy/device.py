@@ -239,7 +239,7 @@ class Device(_slangpy._Device):
         plain = options == SlangCompilerOptions(include_paths=options.include_paths)
         desc.include_paths = options.include_paths = paths
         desc.compiler_options = options
-        desc.type = DeviceType[self._info()["backend"]]  # which automatic has become
+        desc.type = DeviceType.__members__.get(self._info()["backend"], desc.type)  # which automatic has become; an offline device's is "null"
         self._desc = desc
         self._names = None
         self._session = None
