@@ -165,7 +165,7 @@ $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $(link_flags) $^ -o $@ -lcmocka $(LIBS)
 
-$B/gpu-split/%: $T/gpu/%.o $(gpu_helpers) $(library)
+$B/gpu-split/%: $T/gpu/%.o $(gpu_helpers) $B/tests/common/split.o $(library)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $(link_flags) $^ -o $@ -lcmocka $(LIBS)
 
@@ -181,6 +181,10 @@ $B/cuda/%: $T/gpu/test_%.o $(gpu_helpers) $B/tests-headers/cuda/compile_only.o
 $B/tests/fuzz/%.o: tests/fuzz/%.c | build/gen/slang/embed.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) -c $< -o $@
+
+$B/tests/common/split.o: tests/common/split.c tests/common/hold.h | build/gen/slang/embed.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Isrc -Ibuild/gen -Itests/common -c $< -o $@
 
 # What the library asks of the process allocator comes to the program.
 wrap_fuzz_memory := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free

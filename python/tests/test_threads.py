@@ -265,6 +265,7 @@ def interrupted(script, told, after):
         p.kill()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("waits", ["d.wait()", "x.to_numpy()", "str(x)", "x.cursor()[0].read()"])
 def test_interrupt(waits):
     """Ctrl-C ends a long wait, also that of a read; the device can be used after it."""

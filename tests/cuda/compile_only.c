@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "spy_test.h"
 #include "blobs.h"
+#include "hold.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -245,13 +246,4 @@ void gpu_other_backend(spy_device_desc *desc) {
     desc->backend_desc = &null_desc;
     desc->adapter_name = NULL;
     desc->enable_validation = false;
-}
-
-void gpu_hold_slang(bool hold);
-void gpu_hold_slang(bool hold) {
-    const spyi_sl_library *library;
-    spyi_text error = { NULL, 0, 0 };
-    if (!hold) spyi_sl_release();
-    else if (spyi_sl_acquire(NULL, NULL, 0, &library, &error) != SPY_OK) printf("%s\n", spyi_text_str(&error)); // tests skip or fail
-    spyi_text_free(&error);
 }
