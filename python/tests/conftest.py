@@ -59,8 +59,8 @@ def left_out(items):
         random.Random(f"{os.environ['SPY_TEST_SEED']} {name.split('/')[-1]}").shuffle(rows)
         for whole in (True, False):  # first what shows a value for the first time, then any
             for row in rows:
-                values = set(row.callspec.indices.items())
-                if row not in chosen and (whole and values - seen and len(row.callspec.indices) > 1 or len(chosen) < count and not whole):
+                values = {(parameter, id(value)) for parameter, value in row.callspec.params.items()}
+                if row not in chosen and (whole and values - seen and len(values) > 1 or len(chosen) < count and not whole):
                     chosen.append(row)
                     seen |= values
         out |= set(rows) - set(chosen)
