@@ -1,5 +1,9 @@
-"""What all tests share: one device a session, modules from text."""
+"""What all tests share: one device a session, modules from text, and which rows of large tables run.
+
+`@pytest.mark.share(5)`: of the test's rows five run, which SPY_TEST_SEED draws so that each value of each parameter is in one of them.
+All run with SPY_TEST_SIZE=soak, with SPY_TEST_ALL, and where rows are named on the command line."""
 import os
+import random
 import sys
 
 import numpy as np
@@ -8,6 +12,10 @@ import pytest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.environ.setdefault("SLANGPY_SLANG_LIBRARY", os.path.join(TOP, "build/slang/libslang-compiler.so"))
 os.environ.setdefault("SLANGPY_CACHE", "off")  # tests of the compiler must meet the compiler
+# One seed for all: workers of pytest-xdist inherit it, and so collect the same tests.
+if not os.environ.get("SPY_TEST_SEED"):
+    os.environ["SPY_TEST_SEED"] = str(random.SystemRandom().randrange(1, 1 << 31))
+EVERY = os.environ.get("SPY_TEST_SIZE") == "soak" or bool(os.environ.get("SPY_TEST_ALL"))
 
 import slangpy as spy  # noqa: E402
 
@@ -42,7 +50,40 @@ ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handl
                 "test_tensor.py::test_dlpack_keywords_of_the_standard")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_configure(config):
+    config.addinivalue_line("markers", "share(count): of the test's rows run count, which the seed draws; see conftest.py")
+
+
+def pytest_report_header():
+    return f"SPY_TEST_SEED={os.environ['SPY_TEST_SEED']}"
+
+
+def left_out(items):
+    """The rows that their tests' shares leave out."""
+    tables = {}
+    for item in items:
+        if item.get_closest_marker("share"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    out = set()
+    for name, rows in tables.items():
+        count, seen, chosen = rows[0].get_closest_marker("share").args[0], set(), []
+        random.Random(f"{os.environ['SPY_TEST_SEED']} {name.split('/')[-1]}").shuffle(rows)
+        for whole in (True, False):  # first what shows a value for the first time, then any
+            for row in rows:
+                values = {(parameter, id(value)) for parameter, value in row.callspec.params.items()}
+                if row not in chosen and (whole and values - seen and len(values) > 1 or len(chosen) < count and not whole):
+                    chosen.append(row)
+                    seen |= values
+        out |= set(rows) - set(chosen)
+    return out
+
+
+def pytest_collection_modifyitems(config, items):
+    if not EVERY and not any("[" in word for word in config.args):
+        out = left_out(items)
+        if out:
+            config.hook.pytest_deselected(items=[item for item in items if item in out])
+            items[:] = [item for item in items if item not in out]
     if os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE", "").lower() != "cuda":
         return
     for item in items:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+from conftest import EVERY
 
 SHADERS = """
 import slangpy;
@@ -38,7 +39,7 @@ float4 fragment_main(Varying v, uniform Light light, uniform float3 tint, unifor
 [shader("fragment")] float4 fragment_uv(Varying v) : SV_Target { return float4(v.uv, 0, v.number); }
 """
 W, H, TRIANGLES = 40, 32, 3
-SCENES = 216 if os.environ.get("SPY_TEST_SIZE") == "soak" else 12
+SCENES = 216 if os.environ.get("SPY_TEST_SIZE") == "soak" else 12 if EVERY else 4
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +208,7 @@ def edge_gradients(device, m, position, color, weights, indices=None, depth=Fals
     return p.grad.to_numpy().astype(float)[:, :2]
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_moving_triangle(device, moving, seed):
     """The total derivative is within 5 % of that of a picture of averages; without edges it is far off."""
@@ -319,6 +321,7 @@ def number(device, value):
     return tensor(device, np.array([value]))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int32])
 def test_indices(device, more, dtype):
     """Indices have 16 or 32 bits, and the corners' shares of each pixel sum to 1."""

@@ -329,6 +329,7 @@ def failing_calls(m):
     ]
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("number", range(15))
 def test_references_of_failing_calls(m, number):
     """Failing calls give all references back."""

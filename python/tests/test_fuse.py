@@ -1,6 +1,6 @@
 """slangpy.fuse: a Python function over Slang functions becomes one Slang function (issue 20, item 3; docs/fuse.md).
 
-SPY_TEST_SIZE: 'small' makes 10 random graphs, 'soak' 2,000, else 30; SPY_FUSE_GRAPHS says another number, SPY_TEST_SEED the first."""
+SPY_TEST_SIZE: 'soak' makes 2,000 random graphs, else 10; SPY_FUSE_GRAPHS says another number, SPY_TEST_SEED the first."""
 import gc
 import os
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+from conftest import EVERY
 
 SOURCE = """
 struct Light : IDifferentiable
@@ -62,7 +63,7 @@ def run(m, fn, *args, **types):
 
 # >>random graphs
 
-COUNT = int(os.environ.get("SPY_FUSE_GRAPHS") or {"small": 10, "soak": 2000}.get(os.environ.get("SPY_TEST_SIZE", ""), 30))
+COUNT = int(os.environ.get("SPY_FUSE_GRAPHS") or (2000 if os.environ.get("SPY_TEST_SIZE") == "soak" else 30 if EVERY else 10))
 BATCH = 10
 
 
@@ -472,6 +473,7 @@ def test_a_failed_reduction_leaves_its_result(device, m, x):
     assert np.allclose(out.to_numpy(), (X @ WEIGHTS).sum(1), rtol=1e-5)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("dims", [None, 0, (1,), (0, 1), -1])
 @pytest.mark.parametrize("kind", REDUCTIONS)
 def test_reductions(device, m, x, kind, dims):

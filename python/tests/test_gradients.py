@@ -195,6 +195,7 @@ if os.environ.get("SPY_TEST_SIZE") == "small":
     SHAPES = SHAPES[1:2]
 
 
+@pytest.mark.share(12)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("i", range(len(FORMULAS)))
 def test_formulas(formulas, tensor, i, shapes):

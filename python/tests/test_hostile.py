@@ -365,6 +365,7 @@ def self_containing():
             "deep tuple": deep(100000, lambda v: (v,)), "deep dict": deep(100000, lambda v: {"a": v})}
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kind", self_containing())
 def test_no_end(m, kind):
     """Values that contain themselves raise RecursionError with the function's and the argument's name."""
@@ -572,6 +573,7 @@ def test_classes_that_lie(m):
 # >>the end
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("ending", ["d.wait()", "with d: d.wait()", "time.sleep(30)"])
 def test_interrupt_at_the_end(ending):
     """Ctrl-C during a long kernel at the end of a program: it leaves within a second."""

@@ -248,6 +248,7 @@ def test_print_generated(device, capfd, tmp_path):
     assert out.count("// generated kernel printed_one") == 1 and "import printed;" in out and "printed_two" not in out
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("variable", ["SLANGPY_DUMP_GENERATED_SHADERS", "SLANGPY_PRINT_GENERATED_SHADERS", "SLANGPY_DUMP_SLANG_INTERMEDIATES"])
 @pytest.mark.parametrize("value", ["1", "0"])
 def test_environment(variable, value, tmp_path):

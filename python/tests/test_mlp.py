@@ -1,7 +1,7 @@
 """`import mlp;` (issue 21): networks, encodings and losses against float64 numpy, values and gradients; bad input.
 
 Error bounds of networks: |got - expected| <= 2e-5 * m, where m is the same network's result with the absolute values of all numbers
-(sums of floats in another order are off by less), times the slopes of the activations for gradients. SPY_TEST_SIZE=soak runs all shapes."""
+(sums of floats in another order are off by less), times the slopes of the activations for gradients. SPY_TEST_SIZE=soak and SPY_TEST_ALL run all shapes."""
 import json
 import os
 import random
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+from conftest import EVERY
 from slangpy import mlp
 
 ACTIVATIONS = {
@@ -39,8 +40,8 @@ def make_shapes():
 
 
 SHAPES = make_shapes()
-if os.environ.get("SPY_TEST_SIZE") != "soak":
-    SHAPES = SHAPES[5:6] + random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(SHAPES, 5)
+if not EVERY:
+    SHAPES = SHAPES[5:6] + random.Random(int(os.environ["SPY_TEST_SEED"])).sample(SHAPES[:5] + SHAPES[6:], 2)
 
 
 def type_of(shape):
@@ -125,7 +126,7 @@ def tensor(device, data, grad=False):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_shapes(device, load, shape):
     m = load(f"import mlp; [Differentiable] float[{shape[1]}] f({type_of(shape)} net, float x[{shape[0]}]) {{ return net.run(x); }}")
-    rng = np.random.default_rng(int(os.environ.get("SPY_TEST_SEED") or 0) or None)
+    rng = np.random.default_rng(int(os.environ["SPY_TEST_SEED"]))
     parameters, x, dy = draw(shape, rng)
     y, y_size, dx, dx_size, dw, dw_size = reference(shape, parameters.astype(float), x.astype(float), dy.astype(float))
     net, at = tensor(device, parameters, True), tensor(device, x, True)

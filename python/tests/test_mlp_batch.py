@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import slangpy as spy
-from conftest import TOP
+from conftest import EVERY, TOP
 from test_cuda_context import fake  # noqa: F401
 
 EMULATED = """
@@ -33,9 +33,10 @@ CASES = [
 NETWORKS = [  # width, depth, inputs, outputs, activation, flags
     (64, 3, 64, 8, 1, 0), (64, 4, 64, 3, 2, 2 | 8), (64, 3, 17, 3, 1, 2 | 4), (64, 3, 24, 8, 3, 2), (32, 8, 32, 3, 1, 2 | 4), (32, 2, 7, 8, 4, 2),
     (128, 3, 128, 8, 1, 2), (128, 2, 50, 3, 1, 2 | 4 | 8)]
-if os.environ.get("SPY_TEST_SIZE") != "soak":  # g++ and NVRTC need seconds for each
-    chosen = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None)
-    CASES, NETWORKS = chosen.sample(CASES, 1), chosen.sample(NETWORKS, 3)
+ENGINES = [("wgmma", 64), ("mma", 32)]
+if not EVERY:  # g++ and NVRTC need seconds for each
+    chosen = random.Random(int(os.environ["SPY_TEST_SEED"]))
+    CASES, NETWORKS, ENGINES = chosen.sample(CASES, 1), chosen.sample(NETWORKS, 2), chosen.sample(ENGINES, 1)
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
@@ -49,7 +50,7 @@ def test_numbers(fake, case):  # noqa: F811
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 def test_steps(fake):  # noqa: F811
     """Three steps of Adam against numpy; a loss that is not finite changes no parameter. (Feature N4.)"""
-    fake(EMULATED % ([], (("wgmma", 64), ("mma", 32)), 4))
+    fake(EMULATED % ([], ENGINES, 2 * len(ENGINES)))
 
 
 def test_compiled(fake):  # noqa: F811

@@ -654,6 +654,7 @@ def machine(arrays):  # noqa: F811
     return lambda script: arrays(TORCH + MORE_TORCH + script)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_programs_compile_and_launch(machine, name):
     """On the driver without a GPU: the number of launches, each by a kernel that NVRTC has compiled."""

@@ -230,6 +230,7 @@ CASES = [("at1", TextureType.texture_1d, Format.rgba32_float, (5,), 4), ("at2", 
          ("at3", TextureType.texture_3d, Format.r32_float, (2, 3, 4), 1)]
 
 
+@pytest.mark.share(9)
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
 @pytest.mark.parametrize("linear", [True, False], ids=["linear", "point"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0])

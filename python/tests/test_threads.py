@@ -265,10 +265,12 @@ def interrupted(script, told, after):
         p.kill()
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("waits", ["d.wait()", "x.to_numpy()", "str(x)", "x.cursor()[0].read()"])
 def test_interrupt(waits):
     """Ctrl-C ends a long wait, also that of a read; the device can be used after it."""
     code, out, err, took = interrupted(slow_work(0.1) + """
+        import numpy  # not in the middle of the wait: an interrupted import of numpy cannot be repeated
         try:
             for turn in range(8):  # a machine that was busy before may be done sooner
                 for _ in range(int(1.5 / took) + 1): m.slow(x, n, _result=x)

@@ -13,18 +13,10 @@ void gpu_tiles_from(spy_device *device, uint64_t elements, uint32_t most_groups)
 
 #ifdef SPY_TEST_KEEPS_BLOBS // of our own Makefile's: for gpu_test.h
 #include "blobs.h"
+#include "hold.h"
 
 const spy_backend *gpu_keep_blobs(const spy_backend *backend);
 const spy_backend *gpu_keep_blobs(const spy_backend *backend) {
     return blobs_of(backend);
-}
-
-void gpu_hold_slang(bool hold);
-void gpu_hold_slang(bool hold) {
-    const spyi_sl_library *library;
-    spyi_text error = { NULL, 0, 0 };
-    if (!hold) spyi_sl_release();
-    else if (spyi_sl_acquire(NULL, NULL, 0, &library, &error) != SPY_OK) printf("%s\n", spyi_text_str(&error)); // tests skip or fail
-    spyi_text_free(&error);
 }
 #endif

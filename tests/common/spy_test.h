@@ -4,7 +4,7 @@
 // internals included. gpu/: the headers' declarations only.
 //
 // Environment set by tests/run: SLANGPY_SLANG_LIBRARY; SPY_TEST_SIZE = small, normal or soak (full counts);
-// SPY_TEST_SEED; SPIRV_VAL = path of spirv-val. SPY_TEST_ONLY: the one test of a program of unit/ that runs ("test_*": a pattern).
+// SPY_TEST_SEED; SPY_TEST_ALL = all rows of tables; SPIRV_VAL = path of spirv-val. SPY_TEST_ONLY: the one test of a program of unit/ that runs ("test_*": a pattern).
 #ifndef SPY_TEST_H
 #define SPY_TEST_H
 
@@ -23,6 +23,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,6 +38,18 @@ static inline size_t test_count(size_t soak) {
     if (size != NULL && strcmp(size, "soak") == 0) divisor = 1;
     if (size != NULL && strcmp(size, "small") == 0) divisor = 100;
     return soak / divisor > 0 ? soak / divisor : 1;
+}
+
+// Whether all cases run: in `make soak`, and with SPY_TEST_ALL.
+static inline bool test_everything(void) {
+    const char *size = getenv("SPY_TEST_SIZE"), *all = getenv("SPY_TEST_ALL");
+    return (size != NULL && strcmp(size, "soak") == 0) || (all != NULL && all[0] != 0);
+}
+
+// Whether the row of a table of similar cases runs: one of `of` in turn, from the one that SPY_TEST_SEED says, or all of them.
+static inline bool test_turn(size_t row, size_t of) {
+    const char *seed = getenv("SPY_TEST_SEED");
+    return test_everything() || (row + (seed != NULL ? strtoul(seed, NULL, 10) : 0)) % of == 0;
 }
 
 #if defined(SPY_TEST_SPLIT) || defined(SPY_TEST_HEADERS)

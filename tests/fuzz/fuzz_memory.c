@@ -64,7 +64,7 @@ void __wrap_free(void *memory) {
 // >>the program
 
 #define N 6
-#define STRIDE 100 // of the allocations that fail in `make test`
+#define STRIDE 250 // of the allocations that fail in `make test`
 #define DEVICE_BYTES ((uint64_t)44 << 20) // the pool's slabs are 8 MiB each
 
 static const char source[] =

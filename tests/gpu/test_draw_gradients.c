@@ -7,6 +7,7 @@
 spy_device *gpu_device;
 
 static spy_module *module;
+static spy_raster *both_differentiable; // of vs and fs: most tests share what has been compiled for it
 
 static const char source[] =
     "struct Varying : IDifferentiable { float4 position : SV_Position; float2 weight : WEIGHT; }\n"
@@ -38,11 +39,21 @@ static scene make(const char *vertex, const char *fragment) {
     static const float weights[4][2] = { { 1, 2 }, { 1, 2 }, { 1, 2 }, { 1, 2 } };
     scene s;
     memset(&s, 0, sizeof s);
-    s.raster = MADE(
-        spy_raster,
-        spy_create_raster(gpu_device, &(spy_raster_desc){ .vertex = spy_find_function(module, vertex),
-                                                          .fragment = spy_find_function(module, fragment),
-                                                          .topology = SPY_TOPOLOGY_TRIANGLE_STRIP }));
+    bool shared = strcmp(vertex, "vs") == 0 && strcmp(fragment, "fs") == 0;
+    if (shared && both_differentiable) {
+        spy_retain_raster(both_differentiable);
+        s.raster = both_differentiable;
+    } else {
+        s.raster = MADE(
+            spy_raster,
+            spy_create_raster(gpu_device, &(spy_raster_desc){ .vertex = spy_find_function(module, vertex),
+                                                              .fragment = spy_find_function(module, fragment),
+                                                              .topology = SPY_TOPOLOGY_TRIANGLE_STRIP }));
+        if (shared) {
+            spy_retain_raster(s.raster);
+            both_differentiable = s.raster;
+        }
+    }
     s.target =
         MADE(spy_texture,
              spy_create_texture(gpu_device, &(spy_texture_desc){ .format = SPY_FORMAT_RGBA32_FLOAT,
@@ -288,6 +299,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
+    spy_release_raster(both_differentiable);
     spy_release_device(gpu_device);
     return 0;
 }

@@ -669,12 +669,12 @@ static void test_spirv(void **state) {
 }
 
 static int setup(void **state) {
-    (void)state;
+    (void)gpu_hold(state);
     return mkdtemp(dump_folder) ? 0 : -1;
 }
 
 static int teardown(void **state) {
-    (void)state;
+    (void)gpu_let_go(state);
     char command[200];
     forget();
     snprintf(command, sizeof command, "rm -rf %s", dump_folder);

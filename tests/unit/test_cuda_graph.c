@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #endif
 #include "spy_test.h"
+#include "hold_slang.h"
 #include "chance.h"
 #ifdef SPY_TEST_SPLIT
 #include "api/pack.h"
@@ -543,5 +544,5 @@ int main(int count, char **words) {
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_random_programs), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_indirect_and_times), cmocka_unit_test(test_failures), cmocka_unit_test(test_saved),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

@@ -1,6 +1,7 @@
 // The element function over graphs of calls made by hand: what it says, that its kernels compile (wide, flat, through bwd_diff and
 // fwd_diff), and that it computes what the calls compute one by one.
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/launch.h"
@@ -326,5 +327,5 @@ int main(void) {
         cmocka_unit_test(test_derivatives),
         cmocka_unit_test(test_runs),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

@@ -423,10 +423,13 @@ static void same_work(int n, const size_t *from) {
     }
 }
 
-static void compare_all(const spyi_null_desc *desc) {
-    size_t done = 0, bytes_together = 0;
+// Of every `of` calls one, or all of them.
+static void compare_all(const spyi_null_desc *desc, size_t of) {
+    size_t done = 0, wanted = 0, bytes_together = 0;
     open_null(desc);
     for (int n = 0; n < CALLS; n++) {
+        if (!test_turn((size_t)n, of)) continue;
+        wanted++;
         call c[SIDES];
         room r[SIDES];
         spyi_text error = { NULL, 0, 0 };
@@ -458,13 +461,13 @@ static void compare_all(const spyi_null_desc *desc) {
         free_room(&r[0]), free_room(&r[1]);
     }
     print_message("%zu calls, %zu bytes each\n", done, bytes_together / (done ? done : 1));
-    assert_int_equal(done, CALLS);
+    assert_int_equal(done, wanted);
     close_sides();
 }
 
 static void test_same_work(void **state) {
     (void)state;
-    compare_all(NULL);
+    compare_all(NULL, 1);
 }
 
 static void test_same_work_by_bindings(void **state) {
@@ -472,7 +475,7 @@ static void test_same_work_by_bindings(void **state) {
     spyi_null_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.prefers_bindings = true;
-    compare_all(&desc);
+    compare_all(&desc, 3);
 }
 
 static void test_same_work_for_cuda(void **state) {
@@ -481,7 +484,7 @@ static void test_same_work_for_cuda(void **state) {
     memset(&desc, 0, sizeof desc);
     desc.target = SPYI_TARGET_CUDA;
     desc.max_block_bytes = 4096;
-    compare_all(&desc);
+    compare_all(&desc, 3);
 }
 
 // Arrays without a size: on the device that compiles, calls that give other numbers of buffers run one kernel.
@@ -592,10 +595,12 @@ static void check_used(int n, const spy_command_list *list, const spyi_list_op *
     }
 }
 
-static void addresses_of_all(const spyi_null_desc *desc, uint32_t least) {
+// Of every three calls the one whose turn it is.
+static void addresses_of_all(const spyi_null_desc *desc, size_t turn, uint32_t least) {
     uint32_t recorded = 0, found = 0;
     open_null(desc);
     for (int n = 0; n < CALLS; n++) {
+        if (!test_turn((size_t)n + turn, 3)) continue;
         call c;
         room r;
         spy_command_list *list = spy_create_command_list(sides[0].device, NULL);
@@ -621,21 +626,21 @@ static void addresses_of_all(const spyi_null_desc *desc, uint32_t least) {
         free_room(&r);
     }
     print_message("%u of %d calls recorded, %u addresses\n", recorded, CALLS, found);
-    assert_true(recorded >= 40 && found >= least);
+    assert_true(recorded >= (test_everything() ? 40 : 12) && found >= (test_everything() ? least : least / 5));
     close_sides();
 }
 
 static void test_addresses(void **state) {
     (void)state;
     spyi_null_desc desc;
-    addresses_of_all(NULL, 100);
+    addresses_of_all(NULL, 0, 100);
     memset(&desc, 0, sizeof desc);
     desc.prefers_bindings = true;
-    addresses_of_all(&desc, 5);
+    addresses_of_all(&desc, 1, 5);
     desc.prefers_bindings = false;
     desc.target = SPYI_TARGET_CUDA;
     desc.max_block_bytes = 4096;
-    addresses_of_all(&desc, 100);
+    addresses_of_all(&desc, 2, 100);
 }
 
 // >>what is refused

@@ -180,7 +180,7 @@ static void test_elements(void **state) {
     if (!getenv("SPIRV_VAL"))
         print_message("skipped: SPIRV_VAL does not name spirv-val; the SPIR-V is NOT checked\n");
     bool all = test_count(100) == 100;
-    size_t step = all ? 1 : test_count(100) > 1 ? 3 : 9, turn = 0; // each type takes a second or two
+    size_t step = all ? 1 : test_everything() ? 3 : test_count(100) > 1 ? 6 : 9, turn = 0; // each type takes a second or two
     for (int target = 0; target < 2; target++) {
         test_env t;
         char type[64];
@@ -214,6 +214,7 @@ static void test_atomics(void **state) {
         test_open(&t, target ? SPYI_TARGET_CUDA : SPYI_TARGET_SPIRV, test_user);
         for (int native = 0; native <= 7; native += 7) {
             for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+                if (!test_turn(i + (size_t)native + (size_t)target, 3)) continue;
                 snprintf(before, sizeof before,
                          "export public static const int slangpy_atomic_floats = %d;\n"
                          "typealias E = %s;",
