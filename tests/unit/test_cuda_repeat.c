@@ -6,6 +6,9 @@
 #endif
 #include "spy_test.h"
 #include "hold_slang.h"
+#ifdef SPY_TEST_SPLIT
+#include "api/gradient.h"
+#endif
 #include "chance.h"
 #include "fake_cuda/fake_device.h"
 
