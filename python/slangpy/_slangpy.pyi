@@ -1131,7 +1131,7 @@ class ProgramLayout(BaseReflectionObject):
     def require_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection:
         """Returns what find_function_by_name_in_type() returns; raises a ValueError if the type has no such method."""
     def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
-        """Returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
+        """Returns the arguments of a generic type, types or ints, as a list; None for other types."""
     @property
     def globals_type_layout(self) -> Any:
         """The layout of the global shader parameters as a struct."""
@@ -1177,7 +1177,9 @@ class TypeReflection(BaseReflectionObject):
         """Columns of a matrix, components of a vector; 1 for scalars; 0 for others."""
     @property
     def element_type(self) -> TypeReflection | None:
-        """Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."""
+        """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an
+        enum's integer; else None.
+        """
     @property
     def element_count(self) -> int:
         """Of an array (0: unsized) or vector; 0 for others."""
@@ -1273,7 +1275,9 @@ class TypeReflection(BaseReflectionObject):
         """What a buffer or texture holds; None when it is no resource."""
     @property
     def shape(self) -> Shape:
-        """Sizes of arrays, matrices and vectors, outermost first; () for others."""
+        """Sizes of arrays, matrices and vectors, outermost first; () for other values. Of a tensor, texture or buffer: -1
+        for each of its dimensions, and then the shape of an element.
+        """
     @property
     def is_array(self) -> bool:
         """Whether it is an array."""

@@ -739,7 +739,7 @@ static void test_repeats(void **state) {
         image[i] = color_of(&t);
         more[i] = tensor_of(&t, SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(4));
     }
-    spy_texture *gray = texture_of(&t, SPY_FORMAT_R32_FLOAT, W, 1, SPY_TEXTURE_USAGE_SAMPLED);
+    spy_texture *whole = texture_of(&t, SPY_FORMAT_R32_UINT, W, 1, SPY_TEXTURE_USAGE_SAMPLED);
     spy_draw_desc d = into(target);
     uint64_t handles[2] = { 0, 0 };
     spy_device_stats first;
@@ -765,7 +765,7 @@ static void test_repeats(void **state) {
 #define REPEAT(a, more, image) spy_draw(r, &d, SPY_ARGS(spy_arg_tensor("at", at), a, FOUR("b"), spy_arg_tensor("more", more), spy_arg_texture("image", image)), NULL)
     BAD(&t, SPY_ERROR_SHAPE_MISMATCH, REPEAT(FOUR("a"), more[0], image[0]), "v: ");
     BAD(&t, SPY_ERROR_TYPE_MISMATCH, REPEAT(spy_arg_f32("a", 1), ints, image[0]), "f: ");
-    BAD(&t, SPY_ERROR_TYPE_MISMATCH, REPEAT(spy_arg_f32("a", 1), more[0], gray), "f: ");
+    BAD(&t, SPY_ERROR_TYPE_MISMATCH, REPEAT(spy_arg_f32("a", 1), more[0], whole), "f: ");
     BAD(&t, SPY_ERROR_INVALID_ARGUMENT, REPEAT(spy_arg_f32("a", 1), more[0], target), "'image' lies in a texture that is a target");
     BAD(&t, SPY_ERROR_INVALID_ARGUMENT, REPEAT(spy_arg_f32("a", 1), NULL, image[0]), "'more'");
     good(&t, REPEAT(spy_arg_i32("a", 1), more[0], image[0])); // an int, which is another plan
@@ -779,7 +779,7 @@ static void test_repeats(void **state) {
         spy_release_texture(image[i]);
         spy_release_tensor(more[i]);
     }
-    spy_release_texture(gray);
+    spy_release_texture(whole);
     spy_release_texture(target);
     spy_release_tensor(at);
     spy_release_tensor(ints);

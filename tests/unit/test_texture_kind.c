@@ -92,7 +92,9 @@ static void test_bind(void **state) {
         { "Texture2D<float4>", "Texture2D<float4>", false, true, false, NULL },
         { "Texture2D<float4>", "RWTexture2D<vector<float,4>>", false, true, true, NULL },
         { "Texture2D<float4>", "Texture2D<unorm vector<float,4>>", false, true, false, NULL },
-        { "Texture2D<float4>", "Texture2D<float2>", false, true, false, "" },
+        { "Texture2D<float4>", "Texture2D<float2>", false, true, false, NULL }, // reads the channels that it asks for
+        { "Texture2D<float4>", "Texture2D<int4>", false, true, false, "" },
+        { "Texture2D<float4>", "RWTexture2D<float2>", false, true, true, "" },
         { "Texture2D<float4>", "Texture2DArray<float4>", false, true, false, "" },
         { "Texture2D<float4>", "Sampler2D<float4>", false, true, false, "with its sampler" },
         { "Texture2D<float4>", "float4", false, false, false, NULL },
