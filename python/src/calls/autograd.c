@@ -89,9 +89,9 @@ static inline bool spyp_autograd_fits(const spyp_autograd *graph, PyObject *cons
     return true;
 }
 
-// Returns whether one of the tensors requires a gradient, and all have memory and numbers that calls take as they are. slangpy.autograd copies
-// bfloat16.
-static bool spyp_autograd_wanted(const spyp_autograd *graph, PyObject *const *args) {
+// Returns whether one of the tensors requires a gradient, and all have memory and numbers that calls of the device take as they are.
+// slangpy.autograd copies bfloat16, and memory of CUDA for other devices.
+static bool spyp_autograd_wanted(const spyp_device *d, const spyp_autograd *graph, PyObject *const *args) {
     spyp_dl_tensor t;
     bool wanted = false;
     for (uint32_t i = 0; i < graph->count; i++) {
@@ -99,6 +99,7 @@ static bool spyp_autograd_wanted(const spyp_autograd *graph, PyObject *const *ar
         int wants = wanted ? 0 : spyp_requires_gradient(args[i]);
         if (wants < 0) PyErr_Clear();
         if (wants < 0 || spyp_torch_view(args[i], &t) < 0 || t.dtype.code == SPYP_DL_BFLOAT) return false;
+        if (t.device.type == SPYP_DL_CUDA && d->cuda < 0) return false;
         wanted = wanted || wants;
     }
     return wanted;
@@ -131,7 +132,7 @@ static PyObject *spyp_autograd_inputs(spyp_function *f, const spyp_autograd *gra
 PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     const spyp_autograd *graph = f->graphs;
     while (graph && !spyp_autograd_fits(graph, args, n, names)) graph = graph->next;
-    if (!graph || !spyp_autograd_wanted(graph, args)) return NULL;
+    if (!graph || !spyp_autograd_wanted(f->module->device, graph, args)) return NULL;
     if (graph->reload_count != f->module->device->reload_count) {
         spyp_autograd_free(f->graphs);
         f->graphs = NULL;
