@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/bench/fuse_on_device.sh: on a GPU machine that has ./.carry (pack_device): compiles the Python extension so that figures of
 # sums can be tried (SPYI_TUNES), and runs fuse_h200.py: chains and reductions on CUDA and Vulkan beside torch, then other forms of
-# sums, then the kernels of forms/ by the bare device. About 90 s. The output goes to $OUT/fuse.txt, too.
+# sums. About 90 s. The output goes to $OUT/fuse.txt, too.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 SECONDS=0
@@ -34,13 +34,9 @@ main() {
     done
     say "compile; torch meanwhile"
     timeout -k 5 100 python3 tests/bench/fuse_h200.py torch >"$work/torch.txt" 2>&1 &
-    gcc -O1 -std=c11 -I"$carry/include" tests/bench/forms/forms.c -o "$work/forms" -ldl 2>&1 | head -20 &
     (cd python && SLANGPY_CFLAGS="-isystem $carry/include -DSPYI_TUNES -O1" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
     wait
     cat "$work/torch.txt"
-    say "kernels by the bare device: a fused chain's backward call, and sum(f(g(x))) as one load a step"
-    "$work/forms" 64 65536 3 0x4000000 tests/bench/forms/chain_*.spv tests/bench/forms/hand_*.spv
-    "$work/forms" 64 2048 2 1,0x4000000,2048,32768,0,0,0,0x3f800000 tests/bench/forms/total_*.spv
     say "rows and forms"
     PYTHONPATH=$top/python timeout -k 5 "${LIMIT:-150}" python3 tests/bench/fuse_h200.py cuda vulkan forms
     say "end"
