@@ -60,7 +60,8 @@ unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 gpu_tests := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/test_*.c))
 unit_helpers := $(patsubst tests/%.c,$B/tests/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 gpu_helpers := $(patsubst tests/%.c,$T/%.o,$(filter-out tests/gpu/test_%,$(wildcard tests/gpu/*.c)))
-bench_programs := $(patsubst tests/bench/%.c,$B/bench/%,$(wildcard tests/bench/*.c))
+# torch_host.c is a part of torch_host.py.
+bench_programs := $(patsubst tests/bench/%.c,$B/bench/%,$(filter-out tests/bench/torch_host.c,$(wildcard tests/bench/*.c)))
 examples := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 example_programs := $(addprefix $B/examples/,$(examples))
 LIBS_04_engine_vulkan := -lvulkan
