@@ -8,6 +8,11 @@ import hashlib
 import numpy as np
 
 TABLE = {}
+progress = None  # worker.py: is told which result comes next
+crashing = ()  # results of the present case that ended an earlier process
+
+
+MATH = {f"{t}{n}" for t in ("bool", "int", "uint", "float", "float16_t") for n in (1, 2, 3, 4)} | {f"float{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)} | {"quatf"}
 
 
 class Skipped(Exception):
@@ -47,8 +52,18 @@ def fails(function, *args, **keywords):
 
 
 def each(**functions):
-    """Several results in one case: one that fails does not hide the others."""
-    return {name: error(f) for name, f in functions.items()}
+    """Several results in one case: one that fails, or ends the process, does not hide the others."""
+    results = {}
+    for name, f in functions.items():
+        if name in crashing:
+            results[name] = "crashes"
+            continue
+        if progress:
+            progress(name)
+        results[name] = error(f)
+    if progress:
+        progress("")
+    return results
 
 
 def random(*shape, seed=1, dtype=np.float32):
@@ -78,6 +93,9 @@ def plain(value):
     if isinstance(value, type):
         return "class " + value.__name__
     kind = type(value).__name__
+    if kind in MATH:
+        numbers = plain(value.to_numpy()) if kind[5:6].isdigit() and "x" in kind[5:] else [bool(v) if kind.startswith("bool") else float(v) for v in value]
+        return {kind: numbers}
     if kind == "Tensor" and type(value).__module__.startswith("torch"):
         return {"torch": str(value.dtype), "shape": list(value.shape), "device": value.device.type, "values": plain(value.detach().cpu().reshape(-1).tolist())}
     if kind == "Tensor":

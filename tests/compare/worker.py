@@ -1,4 +1,5 @@
-"""worker.py TYPE FILE: runs cases in this process. Names of cases come by standard input, one a line; FILE gets a line of JSON before
+"""worker.py TYPE FILE: runs cases in this process. Names of cases come by standard input, one a line with
+the results of it that are to be left out; FILE gets a line of JSON before
 and after each: a case that ends the process is the one without its second line."""
 import importlib
 import json
@@ -41,7 +42,9 @@ def main():
     here = os.path.realpath(spy.__file__)
     if os.environ.get("COMPARE_RIVAL") == "1" and not (rival and here.startswith(os.path.realpath(rival) + os.sep)):
         sys.exit(f"slangpy is {here}, not SlangPy")
-    for name in sys.stdin.read().split():
+    cases.progress = lambda name: out.write(json.dumps({"at": name}) + "\n")
+    for line in sys.stdin.read().splitlines():
+        name, *cases.crashing = line.split()
         f = table[name]
         out.write(json.dumps({"case": name, "start": True}) + "\n")
         begin, answer, device = time.perf_counter(), {"case": name}, None
