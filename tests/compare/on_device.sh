@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/compare/on_device.sh: on a GPU machine that has ./.carry (tests/bench/pack_device) with SlangPy 0.43.1 in it: installs the Vulkan
 # loader, unpacks, compiles the Python extension and runs tests/compare/run on Vulkan and CUDA. Prints what differs; all results go to
-# $OUT/likeus.json, what is printed to $OUT/likeus.txt. Environment: LIMIT (seconds for the cases, 160), JOBS (12), CASES (parts of names), TYPES.
+# $OUT/likeus.json, what is printed to $OUT/likeus.txt. Environment: LIMIT (seconds for the cases, 185), JOBS (12), CASES (parts of names), TYPES.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 SECONDS=0
@@ -40,8 +40,14 @@ main() {
             export SLANGPY_NVRTC_LIBRARY=$f
         fi
     done
-    say "cases (SlangPy: $(ls "$SLANGPY_RIVAL" 2>&1 | head -3 | tr '\n' ' '))"
-    python3 tests/compare/run --jobs "${JOBS:-12}" --limit "${LIMIT:-160}" --types "${TYPES:-vulkan,cuda}" --cases "${CASES:-}" --out "$OUT/likeus.json"
+    if [ -z "${CUDA_PATH:-}" ]; then # where SlangPy's Slang looks for CUDA's headers
+        for f in /usr/local/cuda/include/cuda_fp16.h $(find / -xdev -name cuda_fp16.h 2>/dev/null); do
+            if [ -z "${CUDA_PATH:-}" ] && [ -e "$f" ]; then CUDA_PATH=$(dirname "$(dirname "$f")") && export CUDA_PATH; fi
+        done
+    fi
+    echo "NVRTC ${SLANGPY_NVRTC_LIBRARY:-none}, CUDA_PATH ${CUDA_PATH:-none}"
+    say "cases (SlangPy: $(echo "$SLANGPY_RIVAL"/*))"
+    python3 tests/compare/run --jobs "${JOBS:-12}" --limit "${LIMIT:-185}" --types "${TYPES:-vulkan,cuda}" --cases "${CASES:-}" --out "$OUT/likeus.json"
     say end
 }
 main 2>&1 | tee "$OUT/likeus.txt"
