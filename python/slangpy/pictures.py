@@ -303,7 +303,7 @@ class Viewport(_Data):
     @classmethod
     def from_size(cls, width: float, height: float) -> Self:
         """from_size(width, height): returns the one from (0, 0) on with that size."""
-        return cls(width=width, height=height)
+        return cls(width=float(width), height=float(height))
 
 
 class ScissorRect(_Data):
