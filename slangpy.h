@@ -49208,7 +49208,6 @@ typedef struct spyi_variant_key {
     uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t whole;   // wide: no thread has fewer than `width` elements, so the kernel needs no guards
     uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
                      // calls; in tiled variants the rows of a tile in which a thread has elements
     uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
@@ -49630,7 +49629,7 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key) {
-    return key->width > 1 && !key->team && !key->whole && (key->rank == 1 || key->crosses);
+    return key->width > 1 && !key->team && (key->rank == 1 || key->crosses);
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
@@ -52917,7 +52916,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 7u
+#define SPYI_RECIPE_VERSION 8u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -56691,11 +56690,6 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
-    // Guards halve the speed of 16-bit scalars on NVIDIA's Vulkan driver (docs/measurements.md, "Small scalars on
-    // Vulkan"), so there sizes without a tail have a variant of their own.
-    launch->key.whole = best_taken.width > SPYI_LANES && !limits->profile.prefers_bindings &&
-                        !spyi_rules_of(limits->profile.target)->by_address &&
-                        launch->count % best_taken.width == 0;
     launch->key.tile = (uint8_t)best_taken.tile;
     launch->key.turn = (uint8_t)best_taken.turn;
     if (best_taken.tile) spyi_number_elements(b, launch);
