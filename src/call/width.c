@@ -2,6 +2,7 @@
 // some leaves lie across the others, several elements one group apart, or one element. The table at the end of the file
 // has a row for each of these ways.
 #include "call/launch.h"
+#include "data/scalars.h"
 
 #define SPYI_WIDE_BYTES                                                                                      \
     256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
