@@ -103,8 +103,49 @@ static void test_semaphores(void **state) {
     refuses(SPY_ERROR_NO_DEVICE, "no such library");
 }
 
+// Memory of lavapipe, which the driver without a GPU maps. Another Vulkan device is on a GPU, whose memory it cannot map.
+static void test_vulkan(void **state) {
+    (void)state;
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spy_vk_backend();
+    d.adapter_type = SPY_ADAPTER_TYPE_CPU;
+    spy_device *vulkan = spy_create_device(&d), *device;
+    if (!vulkan || !spy_vk_get_sharing(vulkan).memory) {
+        print_message("skipped: no Vulkan device on the CPU that exports memory\n");
+        (void)spy_take_error(NULL);
+        spy_release_device(vulkan);
+        skip();
+    }
+    spy_cuda_peer *peer = open_peer(&device);
+    spy_vk_shared_memory shared;
+    spy_cuda_imported_memory m;
+    spy_tensor_desc t;
+    memset(&t, 0, sizeof t);
+    t.shape = SPY_SHAPE(300);
+    assert_int_equal(spy_vk_create_shared_memory(vulkan, 1200, &shared), SPY_OK);
+    assert_int_equal(spy_cuda_import_memory(peer, shared.fd, shared.allocated_bytes, shared.size_bytes, &m), SPY_OK);
+    spy_tensor *x = spy_vk_create_tensor(vulkan, shared.buffer, 0, shared.size_bytes, &t);
+    float *seen = (float *)(uintptr_t)m.address, got[300];
+    for (int round = 1; round < 4; round++) {
+        assert_int_equal(spy_tensor_fill(x, round), SPY_OK);
+        assert_int_equal(spy_wait(vulkan), SPY_OK);
+        for (int i = 0; i < 300; i++) assert_true(seen[i] == (float)round);
+        for (int i = 0; i < 300; i++) seen[i] = (float)(round * i);
+        assert_int_equal(spy_tensor_read(x, got, sizeof got), SPY_OK);
+        for (int i = 0; i < 300; i++) assert_true(got[i] == (float)(round * i));
+    }
+    spy_release_tensor(x);
+    assert_int_equal(spy_cuda_release_memory(peer, &m), SPY_OK);
+    assert_int_equal(spy_vk_release_shared_memory(vulkan, &shared), SPY_OK);
+    spy_cuda_close_peer(peer);
+    spy_release_device(device);
+    spy_release_device(vulkan);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_vulkan),
     cmocka_unit_test(test_semaphores),
 };
 

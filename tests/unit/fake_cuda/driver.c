@@ -257,9 +257,13 @@ FAKE(cuImportExternalMemory, (void **out, const fake_handle_desc *desc)) {
 FAKE(cuExternalMemoryGetMappedBuffer, (uint64_t *address, void *memory, const fake_range_desc *range)) {
     MAY_FAIL("cuExternalMemoryGetMappedBuffer");
     shared_memory *m = (shared_memory *)memory;
-    if (range->offset + range->size > m->size) return 1;
+    uint64_t head[2];
+    memcpy(head, m->base, sizeof head);
+    // Files of Mesa's lavapipe begin with their size and the position of the memory.
+    size_t first = head[0] == m->size && head[1] == 4096 ? 4096 : 0;
+    if (first + range->offset + range->size > m->size) return 1;
     m->mapped++;
-    return *address = (uint64_t)(uintptr_t)m->base + range->offset, 0;
+    return *address = (uint64_t)(uintptr_t)m->base + first + range->offset, 0;
 }
 FAKE(cuDestroyExternalMemory, (void *memory)) {
     shared_memory *m = (shared_memory *)memory;
