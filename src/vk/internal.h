@@ -140,7 +140,9 @@
     X(VK_EXT_shader_atomic_float2)                                                                           \
     X(VK_KHR_shader_clock)                                                                                   \
     X(VK_KHR_fragment_shader_barycentric)                                                                    \
-    X(VK_EXT_vertex_attribute_divisor)
+    X(VK_EXT_vertex_attribute_divisor)                                                                       \
+    X(VK_KHR_external_memory_fd)                                                                             \
+    X(VK_KHR_external_semaphore_fd)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
@@ -482,6 +484,8 @@ SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t hand
 
 // >>memory.c
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, bool exported,
+                                      spyi_chunk *chunk, const char **what);
 SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
                                     spyi_chunk *chunk, spyi_text *error);
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -649,6 +653,11 @@ SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_
 // then adds that to the error.
 SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
+// Begin and end a public function of this backend. spyi_vk_enter() returns NULL, with an error, for devices of other
+// backends. spyi_vk_leave() reports `error` unless the status is SPY_OK, and frees it.
+SPYI_FN spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function);
+SPYI_FN spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function,
+                                 spy_status status, spyi_text *error);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error);
 
