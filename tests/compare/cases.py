@@ -4,12 +4,15 @@ A case is a function (spy, device) that does what a user's program would do, and
 SlangPy and under this library; `run` compares what they return. It may not name anything that only one of the two has."""
 import enum
 import hashlib
+import inspect
+import os
 
 import numpy as np
 
 TABLE = {}
 progress = None  # worker.py: is told which result comes next
 crashing = ()  # results of the present case that ended an earlier process
+LOST = 77  # how a process ends whose device is lost: all that it did there afterwards would fail
 
 
 MATH = {f"{t}{n}" for t in ("bool", "int", "uint", "float", "float16_t") for n in (1, 2, 3, 4)} | {f"float{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)} | {"quatf"}
@@ -30,6 +33,18 @@ def case(function=None, *, torch=False, only=("vulkan", "cuda"), expected=None, 
     return enter(function) if function else enter
 
 
+def digest(function):
+    """Of a case's text and of the texts that it names: a result that was kept counts while this stays."""
+    texts = [inspect.getsource(function)]
+    texts += [v for n in function.__code__.co_names if isinstance(v := function.__globals__.get(n), str)]
+    return hashlib.sha1("\n".join(texts).encode()).hexdigest()[:12]
+
+
+def end_if_lost(exception):
+    if "DEVICE_LOST" in str(exception):
+        os._exit(LOST)
+
+
 def load(spy, device, source, **keywords):
     name = "m" + hashlib.sha1(source.encode()).hexdigest()[:12]
     return spy.Module.load_from_source(device, name, source, **keywords)
@@ -40,6 +55,7 @@ def error(function, *args, **keywords):
     try:
         return plain(function(*args, **keywords))
     except Exception as e:
+        end_if_lost(e)
         return "raises " + " ".join(c.__name__ for c in type(e).__mro__ if issubclass(c, Exception))
 
 
@@ -47,7 +63,8 @@ def fails(function, *args, **keywords):
     """Whether there is an exception, whatever its type: not a part of the interface."""
     try:
         return plain(function(*args, **keywords))
-    except Exception:
+    except Exception as e:
+        end_if_lost(e)
         return "raises"
 
 

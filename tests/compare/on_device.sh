@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tests/compare/on_device.sh: on a GPU machine that has ./.carry (tests/bench/pack_device) with SlangPy 0.43.1 in it: installs the Vulkan
 # loader, unpacks, compiles the Python extension and runs tests/compare/run on Vulkan and CUDA. Prints what differs; all results go to
-# $OUT/likeus.json, what is printed to $OUT/likeus.txt. Environment: LIMIT (seconds for the cases, 185), JOBS (12), CASES (parts of names), TYPES.
+# $OUT/likeus.json, what is printed to $OUT/likeus.txt. SlangPy's results in .carry/likeus*.json (of former runs) are not worked out again.
+# Environment: LIMIT (seconds for the cases, 185), JOBS (one a processor), CASES (parts of names), TYPES.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 SECONDS=0
@@ -47,7 +48,9 @@ main() {
     fi
     echo "NVRTC ${SLANGPY_NVRTC_LIBRARY:-none}, CUDA_PATH ${CUDA_PATH:-none}"
     say "cases (SlangPy: $(echo "$SLANGPY_RIVAL"/*))"
-    python3 tests/compare/run --jobs "${JOBS:-12}" --limit "${LIMIT:-185}" --types "${TYPES:-vulkan,cuda}" --cases "${CASES:-}" --out "$OUT/likeus.json"
+    local merge=() f
+    for f in "$carry"/likeus*.json; do if [ -e "$f" ]; then merge+=(--merge "$f"); fi; done
+    python3 tests/compare/run "${merge[@]}" --jobs "${JOBS:-$(nproc)}" --limit "${LIMIT:-185}" --types "${TYPES:-vulkan,cuda}" --cases "${CASES:-}" --out "$OUT/likeus.json"
     say end
 }
 main 2>&1 | tee "$OUT/likeus.txt"

@@ -60,6 +60,7 @@ def main():
         except cases.Skipped as e:
             answer["skipped"] = str(e)
         except BaseException as e:  # whatever a library raises is its result
+            cases.end_if_lost(e)
             answer["raised"] = [c.__name__ for c in type(e).__mro__]
             answer["text"] = str(e)[:1500]
             answer["where"] = [f"{os.path.basename(s.filename)}:{s.lineno}" for s in traceback.extract_tb(e.__traceback__) if HERE in s.filename][-2:]
