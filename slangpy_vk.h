@@ -467,7 +467,9 @@ typedef struct spyi_vk_functions {
     X(clock, shaderSubgroupClock)                                                                            \
     X(clock, shaderDeviceClock)                                                                              \
     X(barycentric, fragmentShaderBarycentric)                                                                \
-    X(divisor, vertexAttributeInstanceRateDivisor)
+    X(divisor, vertexAttributeInstanceRateDivisor)                                                           \
+    X(matrices, cooperativeMatrix)                                                                           \
+    X(matrices2, cooperativeMatrixConversions)
 
 #define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
     X(VK_KHR_push_descriptor)                                                                                \
@@ -477,7 +479,9 @@ typedef struct spyi_vk_functions {
     X(VK_KHR_fragment_shader_barycentric)                                                                    \
     X(VK_EXT_vertex_attribute_divisor)                                                                       \
     X(VK_KHR_external_memory_fd)                                                                             \
-    X(VK_KHR_external_semaphore_fd)
+    X(VK_KHR_external_semaphore_fd)                                                                          \
+    X(VK_KHR_cooperative_matrix)                                                                             \
+    X(VK_NV_cooperative_matrix2)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
@@ -498,6 +502,46 @@ typedef enum spyi_vk_extension {
         SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
+// VK_KHR_cooperative_matrix, for headers that are older than 1.3.255. Source: the Vulkan specification.
+#define SPYI_VK_FEATURES_MATRIX ((VkStructureType)1000506000)
+#define SPYI_VK_PROPERTIES_MATRIX ((VkStructureType)1000506001)
+enum { SPYI_VK_MATRIX_FLOAT16 = 0, SPYI_VK_MATRIX_FLOAT32 = 1, SPYI_VK_MATRIX_SUBGROUP = 3 };
+
+typedef struct spyi_vk_matrix_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrix;
+    VkBool32 cooperativeMatrixRobustBufferAccess;
+} spyi_vk_matrix_features;
+
+// VK_NV_cooperative_matrix2, likewise.
+#define SPYI_VK_FEATURES_MATRIX_2 ((VkStructureType)1000593000)
+
+typedef struct spyi_vk_matrix_2_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrixWorkgroupScope;
+    VkBool32 cooperativeMatrixFlexibleDimensions;
+    VkBool32 cooperativeMatrixReductions;
+    VkBool32 cooperativeMatrixConversions;
+    VkBool32 cooperativeMatrixPerElementOperations;
+    VkBool32 cooperativeMatrixTensorAddressing;
+    VkBool32 cooperativeMatrixBlockLoads;
+} spyi_vk_matrix_2_features;
+
+// A VkCooperativeMatrixPropertiesKHR. The types are VkComponentTypeKHR, the scope is a VkScopeKHR.
+typedef struct spyi_vk_matrix_properties {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    int32_t a, b, c, result;
+    VkBool32 saturating;
+    int32_t scope;
+} spyi_vk_matrix_properties;
+
+typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
+                                                            spyi_vk_matrix_properties *properties);
+
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceFeatures2 core;
@@ -509,6 +553,8 @@ typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceShaderClockFeaturesKHR clock;
     VkPhysicalDeviceFragmentShaderBarycentricFeaturesNV barycentric; // the same struct as the newer ...KHR
     VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
+    spyi_vk_matrix_features matrices;
+    spyi_vk_matrix_2_features matrices2;
 } spyi_vk_feature_set;
 
 // >>instance
@@ -1057,6 +1103,8 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
     set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
     set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
+    set->matrices.sType = SPYI_VK_FEATURES_MATRIX;
+    set->matrices2.sType = SPYI_VK_FEATURES_MATRIX_2;
 
     *next = &set->v11, next = &set->v11.pNext;
     *next = &set->v12, next = &set->v12.pNext;
@@ -1070,7 +1118,11 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
     if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
         *next = &set->barycentric, next = &set->barycentric.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor]) *next = &set->divisor;
+    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor])
+        *next = &set->divisor, next = &set->divisor.pNext;
+    if (adapter->extensions[SPYI_VK_KHR_cooperative_matrix])
+        *next = &set->matrices, next = &set->matrices.pNext;
+    if (adapter->extensions[SPYI_VK_NV_cooperative_matrix2]) *next = &set->matrices2;
 }
 
 // >>capabilities
@@ -1181,6 +1233,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
                        shaderSharedFloat32AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5431, CooperativeMatrixConversionsNV, cooperativeMatrixConversions),
+    SPYI_VK_CAP_FEATURE(6022, CooperativeMatrixKHR, cooperativeMatrix),
     SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct),
     SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct),
     SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct),
@@ -1372,8 +1426,10 @@ typedef struct spyi_vk_feature_struct {
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 #define SPYI_VK_STRUCT(type, name, member)                                                                   \
+    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
+#define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
     {                                                                                                        \
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, "VkPhysicalDevice" name,                                   \
+        type, "VkPhysicalDevice" name,                                   \
             offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
     }
     SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
@@ -1386,6 +1442,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
                    barycentric),
     SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2),
+#undef SPYI_VK_STRUCT_OF
 #undef SPYI_VK_STRUCT
 };
 
