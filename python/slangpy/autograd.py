@@ -36,7 +36,7 @@ def _look_at(function):
         returns = ways.pop() if len(ways) == 1 else None
         kind = overloads[0].return_type.kind.name if returns and len(overloads) == 1 else ""
         on_cuda = function.module.device.info.type == DeviceType.cuda
-        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}, on_cuda
+        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}, on_cuda, {}
         names[name] = reflected, facts
     return facts
 
@@ -129,6 +129,8 @@ class _Call:
         # result_dims: the dimensions of one value, -1 where they are not known, None where no result is asked for. numbers: for the
         # dimensions of the arguments, whether the last such call had none itself.
         self.result_dims, self.numbers = None, {}
+        # Of a device of another API with tensors in CUDA memory: what both share, and what is known of results by the form of the call.
+        self.share, self.form, self.results = None, None, {}
 
     def fail(self, index, text):
         return RuntimeError("{}: argument '{}': {}".format(self.function.name, self.paths.get(index, "_result"), text))
@@ -141,7 +143,7 @@ class _Call:
         """Fills self.written. A RuntimeError where an inout parameter gets a tensor that requires a gradient."""
         kwargs = {name: value for name, value in self.kwargs.items() if name != "_result"}
         with torch.no_grad():
-            plain = [t.float() if t.dtype == torch.bfloat16 else t for t in tensors]
+            plain = self.share.stand_ins(tensors) if self.share else [t.float() if t.dtype == torch.bfloat16 else t for t in tensors]
             resolution = self.bound(plain).resolve(*_fill(self.args, plain), **_fill(kwargs, plain))
         names = [binding.path for binding in resolution.bindings]
         paths = self.paths
@@ -174,8 +176,17 @@ class _Call:
                     if begin < last and first < end:
                         raise self.fail(index, "it is written where another argument lies, whose values the backward pass needs; give other memory")
 
+    def make(self, tensors, result):
+        """Makes the call. result: what `_result` is, or None."""
+        kwargs = _fill(self.kwargs, tensors)
+        if result is not None:
+            kwargs["_result"] = result
+        return self.bound(tensors)(*_fill(self.args, tensors), **kwargs)
+
     def run(self, tensors):
         """Makes the call. Returns its result, and the list of the tensors that it wrote."""
+        if self.share:
+            return self.share.run(self, tensors, self.form, True)
         kwargs, args, function = _fill(self.kwargs, tensors), _fill(self.args, tensors), self.bound(tensors)
         if self.result_dims is None:
             result = function(*args, **kwargs)
@@ -191,8 +202,14 @@ class _Call:
     def run_backward(self, tensors, wanted, gradients, torch):
         """Calls the function's .bwds. `wanted` says which tensors get a gradient. `gradients` are the gradients of the result, if it has
         one, and of the written tensors. Returns one gradient a tensor, None where none is wanted."""
+        if self.share:
+            return self.share.run_backward(self, tensors, wanted, gradients)
         own = [torch.zeros_like(t) if w and i not in self.written else None for i, (t, w) in enumerate(zip(tensors, wanted))]
-        gradients = [g.contiguous() for g in gradients]
+        self.make_backward(tensors, own, [g.contiguous() for g in gradients])
+        return own
+
+    def make_backward(self, tensors, own, gradients):
+        """Calls the function's .bwds, which adds to the gradients `own` of the tensors, None for tensors that need none."""
         result = gradients.pop(0) if self.has_result else None
         by_index = dict(zip(sorted(self.written), gradients))
         given = []
@@ -205,7 +222,6 @@ class _Call:
         if result is not None:
             kwargs["_result"] = _slangpy.DiffPair(result, result, True)
         self.bound(given).bwds(*args, **kwargs)
-        return own
 
 
 def _gradients(call, ctx, tensors, gradients, torch):
@@ -297,6 +313,21 @@ def _through_host(taken, tensors, writes, torch):
     return result.to(place) if isinstance(result, torch.Tensor) else result
 
 
+def _form_of(function, taken):
+    """What the type and shape of a call's result depend on beside its tensors, or None if that is not known."""
+    if taken.this is not None or "_result" in taken.kwargs or not _slangpy._chain_is_plain(function):
+        return None
+    kinds = tuple([type(value) for value in taken.args]), tuple([(name, type(value)) for name, value in taken.kwargs.items()])
+    return kinds if {*kinds[0], *(kind for _, kind in kinds[1])} <= {_Slot, float, int, bool} else None
+
+
+def _shared(taken, tensors, writes, given, torch):
+    """Makes a call without gradients through memory that the device shares with CUDA."""
+    if writes:
+        taken.find_written(tensors, torch)
+    return taken.share.run(taken, tensors, taken.form, given is None and _slangpy._chain_of(taken.function)[1] is None)[0]
+
+
 def _substitutes(taken, tensors, torch):
     """Replaces tensors that the call cannot take as they are: bfloat16, which Slang does not have on all targets, by float, and written views,
     which torch allows a custom node to write in few cases. Returns pairs of a written tensor and what the call writes in its place."""
@@ -373,9 +404,16 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return NotImplemented
     _refuse_wrapped(function, tensors, torch)
     _meet(torch)
-    writes, returns, dims, numbers, on_cuda = _look_at(function)
+    writes, returns, dims, numbers, on_cuda, results = _look_at(function)
     if not on_cuda and any([t.is_cuda for t in tensors]):
-        return _through_host(taken, tensors, writes, torch)
+        from .sharing import sharing_of
+
+        taken.share = sharing_of(function.module.device, tensors, torch)
+        if taken.share is None:
+            return _through_host(taken, tensors, writes, torch)
+        taken.form, taken.results = _form_of(function, taken), results
+        if not grad:
+            return _shared(taken, tensors, writes, kwargs.get("_result"), torch)
     if not grad:
         return NotImplemented
     if writes:
@@ -398,6 +436,6 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             original.copy_(made[order.index(index) + (1 if taken.has_result else 0)])
     if taken.result is not None:
         return _plain(kwargs["_result"])
-    if taken.has_result and len(made) == 1 and taken.this is None and given is None and returns and not copies:
+    if taken.has_result and len(made) == 1 and taken.this is None and given is None and returns and not copies and not taken.share:
         _slangpy._autograd_repeats(function)  # type: ignore[attr-defined]  # the stubs have public names alone
     return made[0] if taken.has_result else taken.plain
