@@ -1,6 +1,7 @@
 """Calls with torch tensors that require gradients: each becomes one node of torch's graph, whose backward pass calls the function's .bwds."""
 from __future__ import annotations
 
+import re
 import sys
 import weakref
 
@@ -19,6 +20,19 @@ __all__: list[str] = []
 _known: Any = None  # Module -> name -> (reflection, whether a call may write an argument, whether it returns a value); made with _node
 _node: Any = None  # the torch.autograd.Function of calls that are made here; made when torch is first met
 _again: Any = None  # that of the gradients they give where gradients of gradients are asked for
+
+
+_STORES = re.compile(r"\*|\b(RW|IRW|IW|W(?=\w*Tensor)|Append|Consume|RasterizerOrdered|Atomic|Ptr<)")  # types that a function stores through
+
+
+def _may_store(type, depth=0):
+    """Whether a function may write an argument of that type although the parameter is `in`: it is a pointer, or the like of RWTensor, or has one."""
+    name, kind = type.full_name, type.kind.name
+    if _STORES.search(name) or kind in ("generic_type_parameter", "interface", "none"):
+        return True
+    if kind == "array" and depth < 4:
+        return _may_store(type.element_type, depth + 1)
+    return kind == "struct" and depth < 4 and not re.match(r"\w*(Tensor|NDBuffer)<", name) and any(_may_store(f.type, depth + 1) for f in type.fields)
 
 
 def _look_at(function):
@@ -130,7 +144,8 @@ class _Call:
         # dimensions of the arguments, whether the last such call had none itself.
         self.result_dims, self.numbers = None, {}
         # Of a device of another API with tensors in CUDA memory: what both share, and what is known of results by the form of the call.
-        self.share, self.form, self.results = None, None, {}
+        # stores: names of parameters, and stored: tensors given for them, that are copied back without being outputs of the node.
+        self.share, self.form, self.results, self.stores, self.stored = None, None, {}, (), set()
 
     def fail(self, index, text):
         return RuntimeError("{}: argument '{}': {}".format(self.function.name, self.paths.get(index, "_result"), text))
@@ -162,6 +177,8 @@ class _Call:
                                 "lost for the backward pass; give a copy, or an in and an out parameter")
             if how in ("out", "inout"):
                 self.written.add(index)
+            elif path.split(".")[0].split("[")[0] in self.stores:
+                self.stored.add(index)
 
     def check_written(self, tensors, torch):
         """RuntimeErrors for written tensors that cannot join the graph."""
@@ -313,6 +330,16 @@ def _through_host(taken, tensors, writes, torch):
     return result.to(place) if isinstance(result, torch.Tensor) else result
 
 
+def _stores_of(function, results):
+    """The names of parameters that are `in` and may be written all the same, as RWTensor. `results` keeps them."""
+    stores = results.get("stores")
+    if stores is None:
+        reflected = function.reflection
+        overloads = reflected.overloads if reflected.is_overloaded else [reflected]
+        stores = results["stores"] = {p.name for o in overloads for p in o.parameters if _may_store(p.type)}
+    return stores
+
+
 def _form_of(function, taken):
     """What the type and shape of a call's result depend on beside its tensors, or None if that is not known."""
     if taken.this is not None or "_result" in taken.kwargs or not _slangpy._chain_is_plain(function):
@@ -411,7 +438,8 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         taken.share = sharing_of(function.module.device, tensors, torch)
         if taken.share is None:
             return _through_host(taken, tensors, writes, torch)
-        taken.form, taken.results = _form_of(function, taken), results
+        taken.form, taken.results, taken.stores = _form_of(function, taken), results, _stores_of(function, results)
+        writes = writes or bool(taken.stores)
         if not grad:
             return _shared(taken, tensors, writes, kwargs.get("_result"), torch)
     if not grad:

@@ -13,6 +13,10 @@ __all__: list[str] = []
 _SEEN = 16  # shapes and types that are remembered of one buffer
 
 
+class _NoRoom(Exception):
+    """The driver has no memory that both sides can use for a tensor: the call is to be made through the host."""
+
+
 class _Buffer:
     """Memory that both sides use: its number in the _Sharing, its size class, and torch's tensor over its bytes. `seen` has a pair of a torch
     tensor and a Tensor for each type and shape that it was lent with."""
@@ -126,7 +130,11 @@ class Sharing:
         free = lane.free.get(size)
         if free:
             return free.pop()
-        number, address = self.own.memory(size)
+        try:
+            number, address = self.own.memory(size)
+        except (_slangpy.Error, MemoryError) as error:
+            self.off = self.off or not isinstance(error, MemoryError)  # only a lack of memory may pass
+            raise _NoRoom(str(error)) from None
         self.made += 1
         return _Buffer(number, size, self.view(address, size))
 
@@ -176,6 +184,26 @@ class Sharing:
     def run(self, call, tensors, form, converts):
         """Makes a _Call. Returns its result, as a torch tensor on the GPU if `converts` and it is one of numbers, and the tensors that it wrote.
         form: what the result's type and shape depend on beside the tensors' own, or None if that is not known."""
+        try:
+            return self._run(call, tensors, form, converts)
+        except _NoRoom:
+            return self._run_on_host(call, tensors, converts)
+
+    def _run_on_host(self, call, tensors, converts):
+        host = [t.cpu() for t in tensors]
+        result = call.make(host, "tensor" if converts and call.result_dims is not None else None)
+        for i in call.written:
+            tensors[i].copy_(host[i])
+        return self._done(call, tensors, result.to_torch() if converts and isinstance(result, _slangpy.Tensor) and self.own.numbers(result) else result)
+
+    def _done(self, call, tensors, result):
+        if call.result is not None:
+            result = tensors[call.result]
+        elif isinstance(result, self.torch.Tensor) and not result.is_cuda:
+            result = result.to(next(t.device for t in tensors if t.is_cuda))
+        return result, [tensors[index] for index in sorted(call.written)]
+
+    def _run(self, call, tensors, form, converts):
         place = next(t.device for t in tensors if t.is_cuda)
         with self.turn() as turn:
             pairs = [(turn.lend_like(t) if i == call.result else turn.lend_copy(t)) if t.is_cuda else (None, t) for i, t in enumerate(tensors)]
@@ -201,16 +229,24 @@ class Sharing:
             for i in call.written:
                 if pairs[i][0] is not None:
                     tensors[i].copy_(pairs[i][0])
+            for i in call.stored:  # as a CUDA device does it: torch's graph does not see it
+                if pairs[i][0] is not None:
+                    tensors[i].data.copy_(pairs[i][0])
             if held is not None:
                 result = self.given(held, place)
-        if call.result is not None:
-            result = tensors[call.result]
-        elif isinstance(result, self.torch.Tensor) and not result.is_cuda:
-            result = result.to(place)
-        return result, [tensors[index] for index in sorted(call.written)]
+        return self._done(call, tensors, result)
 
     def run_backward(self, call, tensors, wanted, gradients):
         """Makes the backward call of a _Call: one gradient a tensor, None where none is wanted."""
+        try:
+            return self._run_backward(call, tensors, wanted, gradients)
+        except _NoRoom:
+            host = [t.cpu() for t in tensors]
+            own = [self.torch.zeros_like(t) if w and i not in call.written else None for i, (t, w) in enumerate(zip(host, wanted))]
+            call.make_backward(host, own, [g.cpu().contiguous() for g in gradients])
+            return [None if g is None else g.to(t.device) for g, t in zip(own, tensors)]
+
+    def _run_backward(self, call, tensors, wanted, gradients):
         with self.turn() as turn:
             lent, own, pairs = [], [], []
             for i, tensor in enumerate(tensors):

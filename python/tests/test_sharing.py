@@ -76,6 +76,8 @@ class Tensor:
     def new_empty(self, n):
         return Tensor(np.empty(n, self.array.dtype), self.is_cuda)
 
+    data = property(detach)
+
     def view_as(self, other):
         return self
 
@@ -183,6 +185,11 @@ shared = sharing.Sharing(Own(native._Sharing(d, context, True)), torch, view, la
 d._sharings = {0: shared}
 d.register_device_close_callback(lambda device: shared.close())
 m = spy.Module.load_from_source(d, "shared", """
+import slangpy;
+struct Kept { RWTensor<float, 1> into; float by; };
+float keep(Kept k, int i) { k.into[i] = k.by * i; return 1; }
+void store(RWStructuredBuffer<float> s, int i) { s[i] = i; }
+void put(float *p, int i) { p[i] = i + 0.5; }
 [Differentiable] float poly(float a, float b) { return a * a * b + b; }
 [Differentiable] float3 scaled(float3 a, float s) { return a * s; }
 [Differentiable] void both(float a, float b, out float x, out float y) { x = a * b; y = a + b; }
@@ -273,6 +280,16 @@ for _ in range(3):
     before = x.array.copy()
     call(m.more, x, x)  # each parameter has its own copy
     check(x, before * 2)
+i = Tensor(np.arange(4, dtype="int32"))
+for _ in range(2):  # what is written through a parameter that is `in`
+    x = data(6)
+    tail = x.array[4:].copy()
+    call(m.store, x, i)
+    check(x, np.concatenate([[0, 1, 2, 3], tail]), "in in device cuda out")
+    call(m.put, x, i)
+    check(x, np.concatenate([[0.5, 1.5, 2.5, 3.5], tail]))
+    check(call(m.keep, {"into": x, "by": 3.0}, i), np.ones(4))
+    check(x, np.concatenate([[0, 3, 6, 9], tail]))
 """)
 
 
@@ -384,6 +401,36 @@ state.fail, state.fail_result = b"cuSignalExternalSemaphoresAsync", 999
 raises(spy.Error, "cuSignalExternalSemaphoresAsync", call, m.poly, a, 1.0)
 state.fail = None
 assert shared.off and sharing.sharing_of(d, [a], torch) is None
+""")
+
+
+def test_no_room(shared):
+    """A call for which there is no memory that both can use goes through the host, forward and backward. Others are as before."""
+    shared("""
+torch.from_dlpack = lambda t: Tensor(t.to_numpy(), False)
+a, b, g = data(5000, requires_grad=True), data(5000), data(5000)
+real = shared.own.own
+class Full:
+    def __getattr__(self, name):
+        return getattr(real, name)
+    def memory(self, size):
+        raise MemoryError("no more")
+shared.own.own = Full()
+for _ in range(2):
+    made = call(m.poly, a, b)
+    check(made, a.array * a.array * b.array + b.array)
+    assert "cpu" in events and "device" not in events, events
+    node, ctx = made.node
+    da = node.backward(ctx, g)[1]
+    check(da, 2 * a.array * b.array * g.array)
+    check(call(m.poly, b, 2.0), b.array * b.array * 2 + 2)
+    assert "cpu" in events and not shared.off
+shared.own.own = real
+check(call(m.poly, a, b), a.array * a.array * b.array + b.array, "in in device cuda out")
+state.fail, state.fail_result = b"cuImportExternalMemory", 2
+check(call(m.poly, data(90000), 0.0), 0 * np.zeros(90000))
+state.fail = None
+assert shared.off
 """)
 
 

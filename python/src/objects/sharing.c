@@ -5,6 +5,9 @@
 #include "slangpy_vk.h"
 
 #include <string.h>
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
 typedef struct spyp_shared_memory {
     spy_vk_shared_memory vulkan;
@@ -32,6 +35,15 @@ static int spyp_sharing_raise(void) {
     spy_error error = spy_take_error(NULL);
     spyp_raise_status(error.code, error.message, NULL);
     return -1;
+}
+
+// Closes the descriptor of a semaphore that CUDA did not take. There are none on Windows.
+static void spyp_sharing_drop(int fd) {
+#ifndef _WIN32
+    if (fd >= 0) (void)close(fd);
+#else
+    SPYP_UNUSED(fd);
+#endif
 }
 
 // >>making and closing
@@ -133,15 +145,19 @@ static int spyp_sharing_enter(spyp_sharing *s) {
 
 // >>memory
 
-// Makes memory for both sides. Returns -1 with an exception set. Call it inside the device.
+// Makes memory for both sides. Returns -1 with an exception set, a MemoryError where there is no more. Call it inside the device.
 static int spyp_sharing_add(spyp_sharing *s, uint64_t size) {
     spyp_shared_memory made, *more = (spyp_shared_memory *)PyMem_Realloc(s->memory, (size_t)(s->memory_count + 1) * sizeof *more);
     if (!more) return PyErr_NoMemory(), -1;
     s->memory = more;
-    if (spy_vk_create_shared_memory(s->device->device, size, &made.vulkan) != SPY_OK) return spyp_raise(s->device), -1;
+    if (spy_vk_create_shared_memory(s->device->device, size, &made.vulkan) != SPY_OK) {
+        spy_error error = spy_take_error(s->device->device);
+        spyp_raise_status(error.code == SPY_ERROR_OUT_OF_DEVICE_MEMORY ? SPY_ERROR_OUT_OF_MEMORY : error.code, error.message, NULL);
+        return -1;
+    }
     if (spy_cuda_import_memory(s->peer, made.vulkan.fd, made.vulkan.allocated_bytes, made.vulkan.size_bytes, &made.cuda) != SPY_OK) {
         (void)spy_vk_release_shared_memory(s->device->device, &made.vulkan);
-        return spyp_sharing_raise();
+        return spyp_sharing_raise(); // the descriptor may be CUDA's or not, and stays
     }
     made.vulkan.fd = -1; // CUDA's
     s->memory[s->memory_count++] = made;
@@ -234,8 +250,10 @@ static int spyp_sharing_add_semaphore(spyp_sharing *s, int fd) {
     s->semaphores = more;
     if (fd < 0 && spy_vk_create_shared_semaphore(s->device->device, &made.vulkan, &fd) != SPY_OK) return spyp_raise(s->device), -1;
     if (spy_cuda_import_semaphore(s->peer, fd, &made.cuda) != SPY_OK) {
+        spyp_sharing_raise();
+        spyp_sharing_drop(fd);
         (void)spy_vk_release_shared_semaphore(s->device->device, made.vulkan);
-        return spyp_sharing_raise();
+        return -1;
     }
     s->semaphores[s->semaphore_count++] = made;
     return 0;
