@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_known: Any = None  # Module -> name -> (reflection, whether a call may write an argument, whether it returns a value); made with _node
 _node: Any = None  # the torch.autograd.Function of calls that are made here; made when torch is first met
 _again: Any = None  # that of the gradients they give where gradients of gradients are asked for
 
@@ -39,7 +38,11 @@ def _look_at(function):
     """Returns what autograd has to know of a function: whether a call may write an argument (one of its overloads has an out or inout
     parameter, or is a mutating method), whether it returns a value, which is None where its overloads differ, the dimensions of one value of
     its result (-1: not known), a dict that _Call.run fills, and whether the device is CUDA's."""
-    names = _known.setdefault(function.module, {})
+    module = function.module
+    known = module.device.__dict__.get("_torch_facts")  # Module -> name -> (reflection, facts); the device's, because reflections keep their module
+    if known is None:
+        known = module.device._torch_facts = weakref.WeakKeyDictionary()
+    names = known.setdefault(module, {})
     name = function.full_name
     reflected, facts = names.get(name, (None, None))
     if reflected is None or not reflected.is_valid:  # a reload may change the parameters
@@ -49,7 +52,7 @@ def _look_at(function):
         ways = {o.have_return_value for o in overloads}
         returns = ways.pop() if len(ways) == 1 else None
         kind = overloads[0].return_type.kind.name if returns and len(overloads) == 1 else ""
-        on_cuda = function.module.device.info.type == DeviceType.cuda
+        on_cuda = module.device.info.type == DeviceType.cuda
         facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}, on_cuda, {}
         names[name] = reflected, facts
     return facts
@@ -414,9 +417,9 @@ def _take_call(function, args, kwargs, torch):
 
 
 def _meet(torch):
-    global _node, _again, _known
+    global _node, _again
     if _node is None:
-        (_node, _again), _known = _make_nodes(torch), weakref.WeakKeyDictionary()
+        _node, _again = _make_nodes(torch)
 
 
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

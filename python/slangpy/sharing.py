@@ -283,7 +283,7 @@ def _open(device, torch, index):
         return None, "sharing with CUDA: only where file descriptors are"
     try:
         with torch.cuda.device(index):
-            torch.cuda.current_stream()  # torch makes its context, and makes it current
+            torch.cuda.synchronize()  # torch makes its context, and makes it current in this thread
             own = _slangpy._Sharing(device)
             made = Sharing(own, torch, _view_of(torch, index), _python_stream_of(torch, index))
     except _slangpy.Error as error:
@@ -311,6 +311,8 @@ def sharing_of(device, tensors, torch):
             if index is None:
                 index = tensor.device.index
                 if index not in opened:
+                    if torch.cuda.is_current_stream_capturing():  # opening it waits
+                        return None
                     opened[index], device._sharing_error = _open(device, torch, index)
                 sharing = opened[index]
                 if sharing is None or sharing.off:

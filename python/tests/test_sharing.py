@@ -224,7 +224,7 @@ def check(made, right, ways=None):
 def shared(fake):  # noqa: F811
     if spy.Device.enumerate_adapters(spy.DeviceType.vulkan) == []:
         pytest.skip("no Vulkan device")
-    return lambda script: fake(TORCH + script + "\nd.close()\n")
+    return lambda script: fake(TORCH + script)
 
 
 def test_values(shared):
@@ -374,7 +374,7 @@ torch.cuda.is_current_stream_capturing = lambda: False
 d._sharings[0] = None
 assert of(a) is None
 d._sharings.clear()
-torch.cuda.device, torch.cuda.current_stream = Context, lambda index=None: types.SimpleNamespace(cuda_stream=0)
+torch.cuda.device, torch.cuda.synchronize = Context, lambda: None
 make_current(new_context(0))
 assert of(a) is None and "timeline semaphores" in d._sharing_error or "another GPU" in d._sharing_error, d._sharing_error
 """)
@@ -448,4 +448,16 @@ d.close()
 assert more.imports == 0, more.imports
 raises(spy.Error, "it is closed", shared.own.own.memory, 5)
 shared.close()
+
+def forgotten():
+    device = spy.create_device(spy.DeviceType.vulkan)
+    made = device._sharings = {0: sharing.Sharing(native._Sharing(device, context, True), torch, view, lambda: streams[0], lambda: os.memfd_create("semaphore"))}
+    device.register_device_close_callback(lambda d: made[0].close())
+    function = spy.Module.load_from_source(device, "forgotten", "float twice(float x) { return 2 * x; }").twice
+    check(call(function, a), a.array * 2)
+    assert more.imports >= 3
+
+forgotten()
+gc.collect()
+assert more.imports == 0, more.imports
 """)
