@@ -368,7 +368,11 @@ def _substitutes(taken, tensors, torch):
             if tensor.numel() and any(n > 1 and s == 0 for n, s in zip(tensor.shape, tensor.stride())):
                 raise ValueError("{}: argument '{}': it is written, and several of its elements share memory (strides {})".format(
                     taken.function.name, taken.paths.get(i, "_result"), tensor.stride()))
-            tensors[i] = torch.empty(tensor.shape, dtype=torch.float32 if low else tensor.dtype, device=tensor.device)
+            kind = torch.float32 if low else tensor.dtype
+            if i == taken.result:
+                tensors[i] = torch.empty(tensor.shape, dtype=kind, device=tensor.device)
+            else:  # an inout parameter reads it
+                tensors[i] = tensor.detach().to(kind, copy=True, memory_format=torch.contiguous_format)
             copies.append((tensor, i))
         elif low:
             tensors[i] = tensor.float()
