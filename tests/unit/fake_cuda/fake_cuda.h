@@ -64,6 +64,7 @@ typedef struct fake_cuda {
     unsigned shared;                             // bytes of dynamic shared memory of the last launch, also of one that failed
     uint64_t cubins, texts;                      // modules loaded of either sort: cubins, and PTX
     uint64_t asked, records, event_waits;        // cuStreamIsCapturing, cuEventRecord, cuEventSynchronize
+    int multiprocessors;                         // of all devices; 0: 132
 } fake_cuda;
 
 #endif // FAKE_CUDA_H
