@@ -78,6 +78,7 @@ static u32 swap(u32 v, int mask) {
     meet();
     return s[running ^ mask];
 }
+static int opaque(int v) { return v; }
 static u32 pick(u32 a, u32 b, u32 which) {
     uint64_t both = a | (uint64_t)b << 32;
     u32 out = 0;
