@@ -10111,6 +10111,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "#ifndef SPY_MLP_EMULATED\n"
     "extern __shared__ __align__(16) unsigned spy_mlp_room[];\n"
     "MLPW_D void group_sync() { __syncthreads(); }\n"
+    "MLPW_D void warp_sync() { __syncwarp(); }\n"
     "MLPW_D int group_threads() { return (int)(blockDim.x * blockDim.y * blockDim.z); }\n"
     "MLPW_D int group_thread() { return (int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }\n"
     "MLPW_D int group_number() { return (int)blockIdx.x; }\n"
@@ -10153,8 +10154,8 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "\n"
     "template<int BIAS, int K, int N> struct RoomOf { enum { WORDS = ((K + 15) / 16 + BIAS) * ((N + 7) / 8) * 128 }; };\n"
     "MLPW_D bool fits_room(int first, int words) { return first && (u32)(first + words) <= spy_mlp_room[0]; }\n"
-    "\n"
-    "template<int P> MLPW_D void add_room(int first, const float *sums, float by) {",
+    "",
+    "template<int P> MLPW_D void add_room(int first, const float *sums, float by) {\n"
     "    float4 *to = (float4 *)(spy_mlp_room + first) + lane();\n"
     "    u32 *word = spy_mlp_room + LOCKS + (first / 128 + first / 1024) % 64;\n"
     "    lock(word);\n"
@@ -10233,8 +10234,8 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "\n"
     "\n"
     "template<int IN_ROOM, int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void weigh(T *to, int first, const u32 *h, const u32 *d, float by) {\n"
-    "    constexpr int TILES = TilesOf<LAST, N>::ALL, P = TilesOf<LAST, N>::P;\n"
-    "    constexpr int UNROLL = K > 64 ? 1 : 8; // unrolled, large layers take the compiler many seconds",
+    "    constexpr int TILES = TilesOf<LAST, N>::ALL, P = TilesOf<LAST, N>::P;",
+    "    constexpr int UNROLL = K > 64 ? 1 : 8; // unrolled, large layers take the compiler many seconds\n"
     "    const bool room = IN_ROOM && fits_room(first, RoomOf<BIAS, K, N>::WORDS);\n"
     "#pragma unroll\n"
     "    for (int from = 0; from < TILES; from += P) {\n"
@@ -10342,12 +10343,14 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    spyi_warp_store_row(to, row);\n"
     "}\n"
     "\n"
-    "\n"
+    "",
     "public void spyi_open_rooms(int words)\n"
     "{\n"
     "    spyi_warp_needs();\n"
     "    spyi_warp_open_rooms(words);\n"
-    "}",
+    "}\n"
+    "\n"
+    "public void spyi_meet_warp() { __intrinsic_asm \"spy_mlp_warp::warp_sync()\"; }\n"
     "public void spyi_meet() { __intrinsic_asm \"spy_mlp_warp::group_sync()\"; }\n"
     "internal void spyi_warp_open_rooms(int words) { __intrinsic_asm \"spy_mlp_warp::open_rooms($0)\"; }\n"
     "internal void spyi_warp_load_row<Row>(Row *from, out Row to) { __intrinsic_asm \"spy_mlp_warp::load_row($0, $1)\"; }\n"
@@ -52547,7 +52550,7 @@ SPYI_FN void spyi_open_rooms(spyi_emit_state *s) {
                       rooms.items[i].first);
     spyi_text_add(&s->body,
                   "    spyi_meet();\n    [loop]\n    for (uint spy_at = spy_thread.x; spy_at / 32 * 32 < "
-                  "spyi_block._count; spy_at += spyi_block._row)\n    {\n");
+                  "spyi_block._count; spy_at += spyi_block._row)\n    {\n    spyi_meet_warp();\n");
 }
 
 SPYI_FN void spyi_close_rooms(spyi_emit_state *s) {

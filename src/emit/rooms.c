@@ -20,7 +20,7 @@ SPYI_FN void spyi_open_rooms(spyi_emit_state *s) {
                       rooms.items[i].first);
     spyi_text_add(&s->body,
                   "    spyi_meet();\n    [loop]\n    for (uint spy_at = spy_thread.x; spy_at / 32 * 32 < "
-                  "spyi_block._count; spy_at += spyi_block._row)\n    {\n");
+                  "spyi_block._count; spy_at += spyi_block._row)\n    {\n    spyi_meet_warp();\n");
 }
 
 SPYI_FN void spyi_close_rooms(spyi_emit_state *s) {

@@ -117,6 +117,7 @@ static u32 transpose(u32 v) {
 static int warps_in_all;
 alignas(16) static unsigned spy_mlp_room[232448 / 4];
 static void group_sync() { meet(); }
+static void warp_sync() { meet(); }
 static int group_threads() { return LANES; }
 static int group_thread() { return running; }
 static int group_number() { return (int)threadIdx.x / 256; }
