@@ -54,7 +54,7 @@ typedef struct spyi_variant_key {
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
-    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
+    uint8_t batch;     // spyi_batch_way
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
 } spyi_variant_key;
