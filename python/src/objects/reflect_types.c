@@ -74,9 +74,14 @@ static PyObject *spyp_type_kind(spyp_reflection *r) {
     return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
 }
 
-// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>".
+// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>". Slang's generic types of
+// vectors, matrices and all textures are "vector", "matrix" and "_Texture", and SlangPy gives these names.
 static PyObject *spyp_type_name(spyp_reflection *r) {
     const char *name = r->type->name, *end = name + strlen(name);
+    long shape = spyp_resource_of(r->type).shape & 0xf;
+    if (r->type->kind == SPY_TYPE_KIND_VECTOR) return PyUnicode_FromString("vector");
+    if (r->type->kind == SPY_TYPE_KIND_MATRIX) return PyUnicode_FromString("matrix");
+    if (shape >= 1 && shape <= 5) return PyUnicode_FromString("_Texture");
     switch (r->type->kind) {
     case SPY_TYPE_KIND_STRUCT:
     case SPY_TYPE_KIND_ENUM:
@@ -307,7 +312,7 @@ static PyObject *spyp_type_generation(spyp_reflection *r) {
 
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
-    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
+    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'Grid', 'vector'; '_Texture' of textures."),
     SPYP_GET("generation", spyp_type_generation, "A number that a reload makes larger: after it the object has the new contents."),
     SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
     SPYP_GET("scalar_type", spyp_type_scalar,
