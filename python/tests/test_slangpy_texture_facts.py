@@ -674,6 +674,29 @@ def test_a_result_of_three_channels_is_a_texture_that_can_be_read(device, m):
     assert t.format == Format.rgb32_float and t.to_numpy()[2, 3].tolist() == [3, 2, 1]
 
 
+def test_formats_that_devices_only_copy_make_textures(device, m, f4, monkeypatch):
+    """As rgb32_float on NVIDIA's Vulkan: a texture with shader_resource holds texels, and a call that reads it says what is missing."""
+    supports = spy._slangpy._format_support
+    monkeypatch.setattr(spy._slangpy, "_format_support", lambda d, f: 4 if f == Format.rgba32_float else supports(d, f))
+    t = device.create_texture(format=Format.rgba32_float, width=7, height=5, usage=RO, data=f4)
+    assert np.array_equal(t.to_numpy(), f4)
+    with pytest.raises(RuntimeError, match="it is read: expected a texture with SPY_TEXTURE_USAGE_SAMPLED"):
+        m.at(spy.int2(0, 0), t)
+
+
+def test_results_of_uints_are_textures_of_uints(device, m):
+    t = m.addu4(np.arange(24, dtype=np.uint32).reshape(2, 3, 4), spy.uint4(1), _result="texture")
+    assert t.format == Format.rgba32_uint and np.array_equal(t.to_numpy().reshape(-1), np.arange(1, 25))
+    assert m.addu(np.arange(6, dtype=np.uint32).reshape(2, 3), 1, _result="texture").format == Format.r32_uint
+
+
+def test_negative_levels_and_layers_are_type_errors(device, f4):
+    t = tex(device, f4)
+    for wrong in (lambda: t.to_numpy(-1), lambda: t.to_numpy(0, -1), lambda: t.copy_from_numpy(f4, layer=-1)):
+        with pytest.raises(TypeError, match="expected 0 or more, got -1"):
+            wrong()
+
+
 # >>textures as whole arguments
 
 

@@ -707,7 +707,8 @@ static int spyp_recorder_set(PyObject *self, PyObject *key, PyObject *value) {
         return -1;
     }
     PyObject *path = spyp_recorder_path((spyp_recorder *)self, key);
-    int status = path ? PyDict_SetItem(((spyp_recorder *)self)->dict, path, value) : -1;
+    int status = path ? spyp_cursor_check(((spyp_recorder *)self)->at, key, value) : -1;
+    if (status == 0) status = PyDict_SetItem(((spyp_recorder *)self)->dict, path, value);
     Py_XDECREF(path);
     return status;
 }
@@ -716,7 +717,8 @@ static PyObject *spyp_recorder_write(PyObject *self, PyObject *value) {
     spyp_recorder *r = (spyp_recorder *)self;
     int status = 0;
     if (r->path) {
-        status = PyDict_SetItem(r->dict, r->path, value);
+        status = spyp_cursor_check(r->at, NULL, value);
+        if (status == 0) status = PyDict_SetItem(r->dict, r->path, value);
     } else if (PyDict_Check(value)) {
         status = PyDict_Update(r->dict, value);
     } else {

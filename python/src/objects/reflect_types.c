@@ -545,6 +545,26 @@ static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
                         (PyObject *)Py_TYPE(key));
 }
 
+// A texture's place takes no number, string or sampler, a sampler's place takes only samplers, and a number's place takes
+// neither textures nor samplers. What else is wrong with a value is found when the work with it is recorded.
+int spyp_cursor_check(PyObject *cursor, PyObject *key, PyObject *value) {
+    if (!cursor || !spyp_reflection_is(cursor, SPYP_CURSOR)) return 0;
+    PyObject *at = key ? spyp_cursor_look(cursor, key) : Py_NewRef(cursor);
+    const spy_type_info *t = at ? ((spyp_reflection *)at)->type : NULL;
+    if (t && spyp_reflection_open((spyp_reflection *)at, "cursor") == 0) {
+        bool texture = PyObject_TypeCheck(value, spyp.texture), sampler = PyObject_TypeCheck(value, spyp.sampler);
+        bool number = PyLong_Check(value) || PyFloat_Check(value) || PyUnicode_Check(value);
+        const char *takes = NULL;
+        if (t->kind == SPY_TYPE_KIND_RESOURCE && (number || sampler)) takes = "a texture or buffer";
+        if (t->kind == SPY_TYPE_KIND_SAMPLER && (number || texture || PyObject_TypeCheck(value, spyp.tensor))) takes = "a sampler";
+        if (SPYP_NUMBERS >> t->kind & 1 && (texture || sampler)) takes = "numbers";
+        if (takes)
+            PyErr_Format(spyp.type_error, "cursor: a place of type %s takes %s, got %R", t->name, takes, (PyObject *)Py_TYPE(value));
+    }
+    Py_XDECREF(at);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static const char *spyp_cursor_text(const spyp_reflection *c) {
     return c->type ? c->type->name : c->decl ? c->decl->name : c->parts ? "the program" : "an invalid cursor";
 }
