@@ -545,11 +545,13 @@ static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
                         (PyObject *)Py_TYPE(key));
 }
 
-// A texture's place takes no number, string or sampler, a sampler's place takes only samplers, and a number's place takes
-// neither textures nor samplers. What else is wrong with a value is found when the work with it is recorded.
-int spyp_cursor_check(PyObject *cursor, PyObject *key, PyObject *value) {
-    if (!cursor || !spyp_reflection_is(cursor, SPYP_CURSOR)) return 0;
-    PyObject *at = key ? spyp_cursor_look(cursor, key) : Py_NewRef(cursor);
+// _check(key, value) raises an error if a value may not be set at a part; a key of None is the cursor's own place. A texture's
+// place takes no number, string or sampler, a sampler's place takes only samplers, and a number's place takes neither textures
+// nor samplers. What else is wrong with a value is found when the work with it is recorded.
+static PyObject *spyp_cursor_check(PyObject *self, PyObject *args) {
+    PyObject *key, *value;
+    if (!PyArg_ParseTuple(args, "OO:_check", &key, &value)) return NULL;
+    PyObject *at = key == Py_None ? Py_NewRef(self) : spyp_cursor_look(self, key);
     const spy_type_info *t = at ? ((spyp_reflection *)at)->type : NULL;
     if (t && spyp_reflection_open((spyp_reflection *)at, "cursor") == 0) {
         bool texture = PyObject_TypeCheck(value, spyp.texture), sampler = PyObject_TypeCheck(value, spyp.sampler);
@@ -562,7 +564,8 @@ int spyp_cursor_check(PyObject *cursor, PyObject *key, PyObject *value) {
             PyErr_Format(spyp.type_error, "cursor: a place of type %s takes %s, got %R", t->name, takes, (PyObject *)Py_TYPE(value));
     }
     Py_XDECREF(at);
-    return PyErr_Occurred() ? -1 : 0;
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
 }
 
 static const char *spyp_cursor_text(const spyp_reflection *c) {
@@ -666,6 +669,7 @@ SPYP_NAMED(spyp_cursor_has_by_name, spyp_cursor_has, "has_field", "name")
 SPYP_NAMED(spyp_cursor_has_by_index, spyp_cursor_has, "has_element", "index")
 
 static PyMethodDef spyp_cursor_methods[] = {
+    { "_check", spyp_cursor_check, METH_VARARGS, "_check(key, value): raises an error if the value may not be set at the part." },
     { "_names", spyp_cursor_names, METH_NOARGS, "_names(): the names of the parts." },
     { "_entry_points", spyp_cursor_entry_points, METH_NOARGS, "_entry_points(): the names of a program's entry points." },
     { "find_field", SPYP_FUNC(spyp_cursor_find_by_name), METH_FASTCALL | METH_KEYWORDS,

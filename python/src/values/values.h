@@ -176,9 +176,6 @@ typedef enum spyp_reflected {
 } spyp_reflected;
 
 bool spyp_reflection_is(PyObject *object, spyp_reflected kind);
-// Returns 0 if a value may be set at the part `key` of a ReflectionCursor, and -1 with an exception set if its kind does not
-// fit. A NULL `key` is the cursor's own place; a NULL `cursor` accepts everything.
-int spyp_cursor_check(PyObject *cursor, PyObject *key, PyObject *value);
 
 // >>contents.c: tensors
 // Makes a Python object for a tensor. Takes over `tensor`.
