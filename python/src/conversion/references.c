@@ -703,6 +703,8 @@ static PyObject *spyp_recorder_getattr(PyObject *self, PyObject *name) {
 
 // Returns -1 with an exception set if a value may not be set at a part of the place; a key of None is the place itself.
 static int spyp_recorder_check(spyp_recorder *r, PyObject *key, PyObject *value) {
+    bool resource = PyObject_TypeCheck(value, spyp.texture) || PyObject_TypeCheck(value, spyp.sampler) || PyObject_TypeCheck(value, spyp.tensor);
+    if (!resource && !PyLong_Check(value) && !PyFloat_Check(value) && !PyUnicode_Check(value)) return 0; // others are never refused here
     bool known = r->at && spyp_reflection_is(r->at, SPYP_CURSOR);
     PyObject *done = known ? PyObject_CallMethod(r->at, "_check", "OO", key, value) : Py_NewRef(Py_None);
     Py_XDECREF(done);
