@@ -398,15 +398,16 @@ def test_blits_scale_by_the_filter(device):
 
 
 def test_blits_of_integers_take_the_nearest_texel(device):
-    """Integers are widened and scaled with the default filter, too; floats do not become integers."""
+    """With the filter for points; at one size with the default filter, too. Floats do not become integers."""
     data = RNG.integers(0, 100, (8, 8, 4)).astype(np.uint8)
     source = tex(device, data, Format.rgba8_uint)
     for size in (8, 16):
         t = device.create_texture(format=Format.rgba32_uint, width=size, height=size, usage=TARGET)
-        run(device, lambda e: e.blit(t, source))
-        assert np.array_equal(t.to_numpy(), data.repeat(size // 8, 0).repeat(size // 8, 1))
+        for filter in (POINT,) if size == 16 else (POINT, spy.TextureFilteringMode.linear):
+            run(device, lambda e: e.blit(t, source, filter))
+            assert np.array_equal(t.to_numpy(), data.repeat(size // 8, 0).repeat(size // 8, 1))
     with pytest.raises(Exception):
-        run(device, lambda e: e.blit(device.create_texture(format=Format.rgba8_unorm, width=8, height=8, usage=TARGET), source))
+        run(device, lambda e: e.blit(source, device.create_texture(format=Format.rgba8_unorm, width=8, height=8, usage=TARGET)))
 
 
 def test_blits_without_support_are_refused_when_they_are_recorded(device):
@@ -695,6 +696,28 @@ def test_negative_levels_and_layers_are_type_errors(device, f4):
     for wrong in (lambda: t.to_numpy(-1), lambda: t.to_numpy(0, -1), lambda: t.copy_from_numpy(f4, layer=-1)):
         with pytest.raises(TypeError, match="expected 0 or more, got -1"):
             wrong()
+
+
+@pytest.mark.parametrize("usage", [RO, RW])
+@pytest.mark.parametrize("format, dtype, channels", [("r8_uint", np.uint8, 1), ("rg16_sint", np.int16, 2), ("rgba8_uint", np.uint8, 4), ("rgba32_sint", np.int32, 4)])
+def test_blits_of_integers_average_and_convert(device, format, dtype, channels, usage):
+    """Averages of 8 and 16 bits are rounded and of 32 bits cut off, as SlangPy's are on NVIDIA; to floats and other integers go the values.
+    Levels and layers of one texture, and targets that kernels cannot write, too."""
+    data = RNG.integers(0, 100, (8, 8, channels)).astype(dtype)
+    mean = data.reshape(4, 2, 4, 2, channels).sum(axis=(1, 3))
+    mean = ((mean + (2 if dtype(0).itemsize < 4 else 0)) // 4).astype(dtype)
+    t = device.create_texture(type=TextureType.texture_2d_array, format=Format[format], width=8, height=8, array_length=2, mip_count=2, usage=usage)
+    t.copy_from_numpy(data if channels > 1 else data[..., 0], 1, 0)
+    wide = device.create_texture(format=Format.rgba32_float, width=8, height=8, usage=usage)
+    ints = device.create_texture(format=Format.rgba32_uint, width=4, height=4, usage=usage)
+    first, second = (t.create_view(layer=1, layer_count=1, mip=m, mip_count=1) for m in (0, 1))
+    encoder = device.create_command_encoder()
+    encoder.blit(second, first)
+    encoder.blit(wide, first, POINT)
+    encoder.blit(ints, second, POINT)
+    device.submit_command_buffer(encoder.finish())
+    assert np.array_equal(t.to_numpy(1, 1).reshape(4, 4, channels), mean)
+    assert np.array_equal(wide.to_numpy()[..., :channels], data) and np.array_equal(ints.to_numpy()[..., :channels], mean)
 
 
 # >>textures as whole arguments
