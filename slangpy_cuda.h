@@ -137,7 +137,44 @@ static const char *const spyi_text_prelude[] = {
     "typedef ulonglong uint64_t;\n"
     "typedef ulonglong uintptr_t;\n"
     "typedef ulonglong CUtexObject;\n"
+    "#ifndef SPYI_SURFACE\n"
     "typedef ulonglong CUsurfObject;\n"
+    "#else\n"
+    "\n"
+    "\n"
+    "struct sold_ {\n"
+    "    template<class T> D_ operator T() const {\n"
+    "        T v;\n"
+    "        asm(\"cuda_has_no_old_values_of_atomics_on_textures %0;\" : \"=r\"(v)); // removed where nothing uses v\n"
+    "        return v;\n"
+    "    }\n"
+    "};\n"
+    "struct sat_ {\n"
+    "    ulonglong s;\n"
+    "    uint2 p;\n"
+    "    bool line;\n"
+    "};\n"
+    "struct CUsurfObject {\n"
+    "    ulonglong s;\n"
+    "    D_ operator ulonglong() const { return s; }\n"
+    "    D_ sat_ operator[](uint x) const { return sat_{ s, uint2{ x, 0 }, true }; }\n"
+    "    D_ sat_ operator[](uint2 p) const { return sat_{ s, p, false }; }\n"
+    "};\n"
+    "#define SUR_(name, op, type, T)                                                                                   \\\n"
+    "    D_ sold_ name(sat_ a, T v) {                                                                                  \\\n"
+    "        if (a.line)                                                                                               \\\n"
+    "            asm volatile(\"sured.b.\" op \".1d.\" type \".zero [%0, {%1}], %2;\" ::\"l\"(a.s), \"r\"(4 * a.p.x), \"r\"(v) : \"memory\"); \\\n"
+    "        else                                                                                                      \\\n"
+    "            asm volatile(\"sured.b.\" op \".2d.\" type \".zero [%0, {%1, %2}], %3;\" ::\"l\"(a.s), \"r\"(4 * a.p.x), \"r\"(a.p.y), \"r\"(v) : \"memory\"); \\\n"
+    "        return sold_();                                                                                           \\\n"
+    "    }\n"
+    "#define SURS_(name, op, i, u) SUR_(name, op, i, int) SUR_(name, op, u, uint)\n"
+    "SURS_(atomicAdd, \"add\", \"s32\", \"u32\")\n"
+    "SURS_(atomicMin, \"min\", \"s32\", \"u32\")\n"
+    "SURS_(atomicMax, \"max\", \"s32\", \"u32\")\n"
+    "SURS_(atomicAnd, \"and\", \"b32\", \"b32\")\n"
+    "SURS_(atomicOr, \"or\", \"b32\", \"b32\")\n"
+    "#endif\n"
     "struct SamplerTag_;\n"
     "typedef SamplerTag_ *SamplerState;\n"
     "typedef size_t NonUniformResourceIndex;\n"
@@ -198,7 +235,7 @@ static const char *const spyi_text_prelude[] = {
     "    D_ __half(ushort i) : __half((float)i) {}\n"
     "    D_ __half(bool b) : __half(b ? 1.f : 0.f) {}\n"
     "    D_ operator float() const {\n"
-    "        float f;\n"
+    "        float f;",
     "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(u));\n"
     "        return f;\n"
     "    }\n"
@@ -245,7 +282,7 @@ static const char *const spyi_text_prelude[] = {
     "#define H2_(op, ins)                                                       \\\n"
     "    D_ __half2 operator op(__half2 a, __half2 b) {                         \\\n"
     "        uint r;                                                            \\\n"
-    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\",
+    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\\n"
     "            : \"=r\"(r)                                                      \\\n"
     "            : \"r\"(slang_bit_cast<uint>(a)), \"r\"(slang_bit_cast<uint>(b))); \\\n"
     "        return slang_bit_cast<__half2>(r);                                 \\\n"
@@ -315,7 +352,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ int F16_sign(__half h) {\n"
     "    float x = h;\n"
     "    return (x > 0) - (x < 0);\n"
-    "}\n"
+    "}",
     "D_ ushort F16_asuint(__half h) { return h.u; }\n"
     "D_ short F16_asint(__half h) { return (short)h.u; }\n"
     "D_ __half U16_asfloat(ushort u) { return __ushort_as_half(u); }\n"
@@ -352,7 +389,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ bool3 make_bool3(bool x, bool y, bool z) { return {x, y, z}; }\n"
     "D_ bool4 make_bool4(bool x, bool y, bool z, bool w) { return {x, y, z, w}; }\n"
     "VS_(float, float)\n"
-    "VS_(int, int)",
+    "VS_(int, int)\n"
     "VS_(uint, uint)\n"
     "VS_(bool, bool)\n"
     "#ifdef SPYI_ODDVEC\n"
@@ -406,7 +443,7 @@ static const char *const spyi_text_prelude[] = {
     "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\\n"
     "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w;                                       \\\n"
     "        return r;                                                                            \\\n"
-    "    }                                                                                        \\\n"
+    "    }                                                                                        \\",
     "    template<class V> D_ typename EN_<(VT_<V>::n > 0), V>::t operator op(V a, int s) {       \\\n"
     "        V r;                                                                                 \\\n"
     "        r.x = a.x op s;                                                                      \\\n"
@@ -445,7 +482,7 @@ static const char *const spyi_text_prelude[] = {
     "    }\n"
     "VU_(-, V)\n"
     "VU_(~, V)\n"
-    "VU_(!, typename VT_<V>::b)",
+    "VU_(!, typename VT_<V>::b)\n"
     "template<class V> D_ auto _slang_vector_get_element(V v, int i) -> decltype(v.x) { return (&v.x)[i]; }\n"
     "template<class V> D_ auto _slang_vector_get_element_ptr(V *v, int i) { return &v->x + i; }\n"
     "template<class V> D_ auto _slang_vector_get_element_ptr(const V *v, int i) {\n"
@@ -495,7 +532,7 @@ static const char *const spyi_text_prelude[] = {
     "}\n"
     "#define MB_(op)                                                                                            \\\n"
     "    template<class T, int R, int C> D_ Matrix<T, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\\n"
-    "        Matrix<T, R, C> m;                                                                                 \\\n"
+    "        Matrix<T, R, C> m;                                                                                 \\",
     "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];                                    \\\n"
     "        return m;                                                                                          \\\n"
     "    }\n"
@@ -542,7 +579,7 @@ static const char *const spyi_text_prelude[] = {
     "#define F1_(n, e, g) \\\n"
     "    D_ float F32_##n(float x) { return e; }\n"
     "#define F2_(n, e, g) \\\n"
-    "    D_ float F32_##n(float x, float y) { return e; }",
+    "    D_ float F32_##n(float x, float y) { return e; }\n"
     "#define FLIST_(A, B)                                                                                        \\\n"
     "    A(sin, sinf(x), sin(x))                                                                                 \\\n"
     "    A(cos, cosf(x), cos(x)) A(tan, tanf(x), tan(x)) A(asin, asinf(x), asin(x)) A(acos, acosf(x), acos(x))   \\\n"
@@ -565,7 +602,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ float F32_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
     "D_ int F32_sign(float x) { return (x > 0) - (x < 0); }\n"
     "D_ void F32_sincos(float x, float *s, float *c) { sincosf(x, s, c); }\n"
-    "D_ float F32_frexp(float x, int *e) { return frexpf(x, e); }\n"
+    "D_ float F32_frexp(float x, int *e) { return frexpf(x, e); }",
     "D_ float F32_modf(float x, float *i) { return modff(x, i); }\n"
     "D_ float _slang_fmod(float a, float b) { return fmodf(a, b); }\n"
     "D_ bool F32_isnan(float x) { return isnan(x); }\n"
@@ -598,7 +635,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ int I32_firstbithigh(int a) { return 31 - __clz(a < 0 ? ~a : a); }\n"
     "D_ int U64_firstbithigh(ulonglong a) { return 63 - __clzll(a); }\n"
     "D_ int I64_firstbithigh(longlong a) { return 63 - __clzll(a < 0 ? ~a : a); }\n"
-    "#endif",
+    "#endif\n"
     "#ifdef SPYI_MATH64\n"
     "#define G1_(n, e, g) \\\n"
     "    D_ double F64_##n(double x) { return g; }\n"
@@ -648,7 +685,7 @@ static const char *const spyi_text_prelude[] = {
     "struct RWByteAddressBuffer {\n"
     "    uint *data;\n"
     "    size_t sizeInBytes;\n"
-    "    template<class T> D_ T Load(size_t i) const { return *(const T *)((const char *)data + i); }\n"
+    "    template<class T> D_ T Load(size_t i) const { return *(const T *)((const char *)data + i); }",
     "    template<class T> D_ void Store(size_t i, T v) const { *(T *)((char *)data + i) = v; }\n"
     "    D_ uint Load(size_t i) const { return Load<uint>(i); }\n"
     "    template<class T> D_ T *_getPtrAt(size_t i) const { return (T *)((char *)data + i); }\n"
@@ -688,7 +725,7 @@ static const char *const spyi_text_prelude[] = {
     "    template<class T, class A> D_ void store(A a, A b, A c, A d, A e, T v) const {\n"
     "        *data_ptr_at<T>(a, b, c, d, e) = v;\n"
     "    }\n"
-    "};",
+    "};\n"
     "#endif\n"
     "template<class T> D_ void __slang_atomic_reduce_add(T *p, T v, int) { atomicAdd(p, v); }\n"
     "#ifdef SPYI_WAVE\n"
@@ -761,7 +798,7 @@ static const char *const spyi_text_prelude[] = {
     "}\n"
     "template<class T> D_ T wid_(int k) {\n"
     "    if constexpr (VT_<T>::n > 0) {\n"
-    "        T r;\n"
+    "        T r;",
     "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = (typename VT_<T>::e)k;\n"
     "        return r;\n"
     "    } else return (T)k;\n"
@@ -802,7 +839,7 @@ static const char *const spyi_text_prelude[] = {
     "        static D_ T of(const B *v) { return T{ __VA_ARGS__ }; } \\\n"
     "    };\n"
     "#define TXB_(B, d, r)                                                                                              \\\n"
-    "    TX1_(B, B, v[0])                                                                                               \\",
+    "    TX1_(B, B, v[0])                                                                                               \\\n"
     "    TX1_(B##2, B, v[0], v[1])                                                                                      \\\n"
     "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\\n"
     "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\\n"
@@ -820,7 +857,7 @@ static const char *const spyi_text_prelude[] = {
     "        asm(\"tex.level.3d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                    \\\n"
     "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\\n"
     "    }                                                                                                              \\\n"
-    "    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \\\n"
+    "    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \\",
     "        asm(\"tex.level.a1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                         \\\n"
     "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(l), \"r\"(x), \"r\"(m));                                \\\n"
     "    }                                                                                                              \\\n"
@@ -2044,12 +2081,13 @@ enum {
     SPYI_BLOCK_WAVE = 256,
     SPYI_BLOCK_TEX = 512,
     SPYI_BLOCK_GLOBALS = 1024,
+    SPYI_BLOCK_SURFACE = 2048,
     SPYI_BLOCK_ALL = 2047 - SPYI_BLOCK_TEX - SPYI_BLOCK_GLOBALS
 };
 
 static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SPYI_HALF",   "SPYI_MAT",
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
-                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
+                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS", "SPYI_SURFACE" };
 
 // Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
@@ -2135,6 +2173,7 @@ static unsigned spyi_needed_blocks(const char *body) {
         while (spyi_is_word(*c)) c++;
     }
     if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
+    if (strstr(body, "CUsurfObject") != NULL && strstr(body, "atomic") != NULL) blocks |= SPYI_BLOCK_SURFACE;
     return blocks;
 }
 
