@@ -82,15 +82,17 @@ import slangpy;
 
 
 def _blit_integers(encoder: Any, dst: Any, src: Any, average: bool) -> bool:
-    """Scales and converts integers by a kernel. Returns whether it could: both are two-dimensional with one layer, and the device can write
-    such texels."""
+    """Scales and converts integers by a kernel. Returns whether it could: both are two-dimensional with one layer (on CUDA no layer of
+    others, whose type kernels must know), and the device can write such texels, or 32 bits a channel in their place."""
+    from .enums import Format
     from .formats import get_format_info
     from .resources import _STORED, TextureType, TextureUsage
 
     device, views, sizes, infos = encoder.device, [], [], []
     for t in (dst, src):
         whole, r = getattr(t, "texture", t), getattr(t, "subresource_range", None)
-        if whole.type not in (TextureType.texture_2d, TextureType.texture_2d_array, TextureType.texture_cube, TextureType.texture_cube_array):
+        layered = whole.type in (TextureType.texture_2d_array, TextureType.texture_cube, TextureType.texture_cube_array)
+        if whole.type != TextureType.texture_2d and (not layered or device.info.api_name == "CUDA"):
             return False
         if (r.layer_count if r else whole.layer_count) != 1:
             return False
@@ -99,18 +101,20 @@ def _blit_integers(encoder: Any, dst: Any, src: Any, average: bool) -> bool:
         sizes.append(whole.get_mip_size(mip))
         infos.append(get_format_info(t.format))
     (to, of), (written, read) = sizes, infos
-    if not _slangpy._format_support(device, dst.format) & _STORED or written.is_depth:
+    count, format = written.channel_count, dst.format
+    if not _slangpy._format_support(device, format) & _STORED:
+        format = Format.__members__.get("{}32_{}".format("rgba"[:count], written.type.name if written.is_integer_format() else "float"))
+    if format is None or written.is_depth or not _slangpy._format_support(device, format) & _STORED:
         return False
     kinds = [("uint", "int", "float")[2 if not i.is_integer_format() else i.type.name == "sint"] for i in infos]
-    count = written.channel_count
     texel, swizzle = kinds[0] + (str(count) if count > 1 else ""), "." + "xyzw"[:count]
     key = "slangpy_blit_{}_{}".format(kinds[1], texel)
     modules = device.__dict__.setdefault("_blit_modules", {})
     if key not in modules:
         modules[key] = _slangpy.Module.load_from_source(device, key, _BLIT.format(kinds[1], texel, swizzle))
     made, usage = views[0].texture, TextureUsage.shader_resource | TextureUsage.unordered_access
-    stored = made.desc.usage & TextureUsage.unordered_access
-    target = views[0] if stored else device.create_texture(format=dst.format, width=to.x, height=to.y, usage=usage)
+    stored = format == dst.format and made.desc.usage & TextureUsage.unordered_access
+    target = views[0] if stored else device.create_texture(format=format, width=to.x, height=to.y, usage=usage)
     values: dict[str, Any] = {"source": views[1], "source_size": _slangpy.int2(of.x, of.y), "size": _slangpy.int2(to.x, to.y),
                               "_result": target, "_append_to": encoder}
     if average:  # narrow integers are rounded and wide ones cut off, as texture units do it
@@ -118,7 +122,9 @@ def _blit_integers(encoder: Any, dst: Any, src: Any, average: bool) -> bool:
     from . import call_id
 
     getattr(modules[key], "average" if average else "near")(call_id(), **values)
-    if not stored:
+    if format != dst.format:
+        _slangpy._texture_blit(views[0], target, 0, encoder)
+    elif not stored:
         r = views[0].subresource_range
         region = made._region(r.layer, r.mip, 1, None, (to.x, to.y, 1))
         _slangpy._texture_copy(made, region, target, target._region(0, 0, 1, None, (to.x, to.y, 1)), encoder)
