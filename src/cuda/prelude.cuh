@@ -23,8 +23,8 @@ typedef ulonglong CUtexObject;
 #ifndef SPYI_SURFACE
 typedef ulonglong CUsurfObject;
 #else
-// Slang writes atomics on textures as atomicAdd(texture[xy], value). PTX has sured, which gives no old value: who uses one gets an
-// error of the assembler that says so. Texels beyond the texture are left alone.
+// Slang writes atomics on textures as atomicAdd(texture[xy], value). PTX has sured, which gives no old value: a kernel
+// that uses it gets an error of the assembler that says so. Texels beyond the texture are left alone.
 struct sold_ {
     template<class T> D_ operator T() const {
         T v;
@@ -43,13 +43,16 @@ struct CUsurfObject {
     D_ sat_ operator[](uint x) const { return sat_{ s, uint2{ x, 0 }, true }; }
     D_ sat_ operator[](uint2 p) const { return sat_{ s, p, false }; }
 };
-#define SUR_(name, op, type, T)                                                                                   \
-    D_ sold_ name(sat_ a, T v) {                                                                                  \
-        if (a.line)                                                                                               \
-            asm volatile("sured.b." op ".1d." type ".zero [%0, {%1}], %2;" ::"l"(a.s), "r"(4 * a.p.x), "r"(v) : "memory"); \
-        else                                                                                                      \
-            asm volatile("sured.b." op ".2d." type ".zero [%0, {%1, %2}], %3;" ::"l"(a.s), "r"(4 * a.p.x), "r"(a.p.y), "r"(v) : "memory"); \
-        return sold_();                                                                                           \
+#define SUR_(name, op, type, T)                                                                                \
+    D_ sold_ name(sat_ a, T v) {                                                                               \
+        if (a.line)                                                                                            \
+            asm volatile("sured.b." op ".1d." type ".zero [%0, {%1}], %2;" ::"l"(a.s), "r"(4 * a.p.x), "r"(v)  \
+                         : "memory");                                                                          \
+        else                                                                                                   \
+            asm volatile("sured.b." op ".2d." type ".zero [%0, {%1, %2}], %3;" ::"l"(a.s), "r"(4 * a.p.x),     \
+                         "r"(a.p.y), "r"(v)                                                                    \
+                         : "memory");                                                                          \
+        return sold_();                                                                                        \
     }
 #define SURS_(name, op, i, u) SUR_(name, op, i, int) SUR_(name, op, u, uint)
 SURS_(atomicAdd, "add", "s32", "u32")
