@@ -170,7 +170,47 @@ static const char *const spyi_text_prelude[] = {
     "typedef ulonglong uint64_t;\n"
     "typedef ulonglong uintptr_t;\n"
     "typedef ulonglong CUtexObject;\n"
+    "#ifndef SPYI_SURFACE\n"
     "typedef ulonglong CUsurfObject;\n"
+    "#else\n"
+    "\n"
+    "\n"
+    "struct sold_ {\n"
+    "    template<class T> D_ operator T() const {\n"
+    "        T v;\n"
+    "        asm(\"cuda_has_no_old_values_of_atomics_on_textures %0;\" : \"=r\"(v)); // removed where nothing uses v\n"
+    "        return v;\n"
+    "    }\n"
+    "};\n"
+    "struct sat_ {\n"
+    "    ulonglong s;\n"
+    "    uint2 p;\n"
+    "    bool line;\n"
+    "};\n"
+    "struct CUsurfObject {\n"
+    "    ulonglong s;\n"
+    "    D_ operator ulonglong() const { return s; }\n"
+    "    D_ sat_ operator[](uint x) const { return sat_{ s, uint2{ x, 0 }, true }; }\n"
+    "    D_ sat_ operator[](uint2 p) const { return sat_{ s, p, false }; }\n"
+    "};\n"
+    "#define SUR_(name, op, type, T)                                                                                \\\n"
+    "    D_ sold_ name(sat_ a, T v) {                                                                               \\\n"
+    "        if (a.line)                                                                                            \\\n"
+    "            asm volatile(\"sured.b.\" op \".1d.\" type \".zero [%0, {%1}], %2;\" ::\"l\"(a.s), \"r\"(4 * a.p.x), \"r\"(v)  \\\n"
+    "                         : \"memory\");                                                                          \\\n"
+    "        else                                                                                                   \\\n"
+    "            asm volatile(\"sured.b.\" op \".2d.\" type \".zero [%0, {%1, %2}], %3;\" ::\"l\"(a.s), \"r\"(4 * a.p.x),     \\\n"
+    "                         \"r\"(a.p.y), \"r\"(v)                                                                    \\\n"
+    "                         : \"memory\");                                                                          \\\n"
+    "        return sold_();                                                                                        \\\n"
+    "    }\n"
+    "#define SURS_(name, op, i, u) SUR_(name, op, i, int) SUR_(name, op, u, uint)\n"
+    "SURS_(atomicAdd, \"add\", \"s32\", \"u32\")\n"
+    "SURS_(atomicMin, \"min\", \"s32\", \"u32\")\n"
+    "SURS_(atomicMax, \"max\", \"s32\", \"u32\")\n"
+    "SURS_(atomicAnd, \"and\", \"b32\", \"b32\")\n"
+    "SURS_(atomicOr, \"or\", \"b32\", \"b32\")\n"
+    "#endif\n"
     "struct SamplerTag_;\n"
     "typedef SamplerTag_ *SamplerState;\n"
     "typedef size_t NonUniformResourceIndex;\n"
@@ -224,7 +264,7 @@ static const char *const spyi_text_prelude[] = {
     "    D_ __half(float f) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(u) : \"f\"(f)); }\n"
     "    D_ __half(double f) { asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(u) : \"d\"(f)); }\n"
     "    D_ __half(int i) : __half((float)i) {}\n"
-    "    D_ __half(uint i) : __half((float)i) {}\n"
+    "    D_ __half(uint i) : __half((float)i) {}",
     "    D_ __half(longlong i) : __half((float)i) {}\n"
     "    D_ __half(ulonglong i) : __half((float)i) {}\n"
     "    D_ __half(short i) : __half((float)i) {}\n"
@@ -278,7 +318,7 @@ static const char *const spyi_text_prelude[] = {
     "#define H2_(op, ins)                                                       \\\n"
     "    D_ __half2 operator op(__half2 a, __half2 b) {                         \\\n"
     "        uint r;                                                            \\\n"
-    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\",
+    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\\n"
     "            : \"=r\"(r)                                                      \\\n"
     "            : \"r\"(slang_bit_cast<uint>(a)), \"r\"(slang_bit_cast<uint>(b))); \\\n"
     "        return slang_bit_cast<__half2>(r);                                 \\\n"
@@ -341,7 +381,7 @@ static const char *const spyi_text_prelude[] = {
     "    __half r;\n"
     "    asm(\"fma.rn.f16 %0, %1, %2, %3;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u), \"h\"(c.u));\n"
     "    return r;\n"
-    "}\n"
+    "}",
     "D_ bool F16_isnan(__half h) { return (h.u & 0x7fff) > 0x7c00; }\n"
     "D_ bool F16_isinf(__half h) { return (h.u & 0x7fff) == 0x7c00; }\n"
     "D_ bool F16_isfinite(__half h) { return (h.u & 0x7c00) != 0x7c00; }\n"
@@ -385,7 +425,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ bool3 make_bool3(bool x, bool y, bool z) { return {x, y, z}; }\n"
     "D_ bool4 make_bool4(bool x, bool y, bool z, bool w) { return {x, y, z, w}; }\n"
     "VS_(float, float)\n"
-    "VS_(int, int)",
+    "VS_(int, int)\n"
     "VS_(uint, uint)\n"
     "VS_(bool, bool)\n"
     "#ifdef SPYI_ODDVEC\n"
@@ -436,7 +476,7 @@ static const char *const spyi_text_prelude[] = {
     "        V r;                                                                                 \\\n"
     "        r.x = a.x op b.x;                                                                    \\\n"
     "        r.y = a.y op b.y;                                                                    \\\n"
-    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\",
     "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w;                                       \\\n"
     "        return r;                                                                            \\\n"
     "    }                                                                                        \\\n"
@@ -478,7 +518,7 @@ static const char *const spyi_text_prelude[] = {
     "    }\n"
     "VU_(-, V)\n"
     "VU_(~, V)\n"
-    "VU_(!, typename VT_<V>::b)",
+    "VU_(!, typename VT_<V>::b)\n"
     "template<class V> D_ auto _slang_vector_get_element(V v, int i) -> decltype(v.x) { return (&v.x)[i]; }\n"
     "template<class V> D_ auto _slang_vector_get_element_ptr(V *v, int i) { return &v->x + i; }\n"
     "template<class V> D_ auto _slang_vector_get_element_ptr(const V *v, int i) {\n"
@@ -525,7 +565,7 @@ static const char *const spyi_text_prelude[] = {
     "        for (int j = 0; j < C; j++)\n"
     "            (&m.rows[i].x)[j] = i < R2 && j < C2 ? (T)(&o.rows[i < R2 ? i : 0].x)[j < C2 ? j : 0] : (T)0;\n"
     "    return m;\n"
-    "}\n"
+    "}",
     "#define MB_(op)                                                                                            \\\n"
     "    template<class T, int R, int C> D_ Matrix<T, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\\n"
     "        Matrix<T, R, C> m;                                                                                 \\\n"
@@ -575,7 +615,7 @@ static const char *const spyi_text_prelude[] = {
     "#define F1_(n, e, g) \\\n"
     "    D_ float F32_##n(float x) { return e; }\n"
     "#define F2_(n, e, g) \\\n"
-    "    D_ float F32_##n(float x, float y) { return e; }",
+    "    D_ float F32_##n(float x, float y) { return e; }\n"
     "#define FLIST_(A, B)                                                                                        \\\n"
     "    A(sin, sinf(x), sin(x))                                                                                 \\\n"
     "    A(cos, cosf(x), cos(x)) A(tan, tanf(x), tan(x)) A(asin, asinf(x), asin(x)) A(acos, acosf(x), acos(x))   \\\n"
@@ -592,7 +632,7 @@ static const char *const spyi_text_prelude[] = {
     "                                        B(remainder, remainderf(x, y), remainder(x, y))                     \\\n"
     "                                            B(min, fminf(x, y), fmin(x, y)) B(max, fmaxf(x, y), fmax(x, y)) \\\n"
     "                                                B(copysign, copysignf(x, y), copysign(x, y))                \\\n"
-    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\\n"
+    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\",
     "                                                        B(fdim, fdimf(x, y), fdim(x, y))\n"
     "FLIST_(F1_, F2_)\n"
     "D_ float F32_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
@@ -631,7 +671,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ int I32_firstbithigh(int a) { return 31 - __clz(a < 0 ? ~a : a); }\n"
     "D_ int U64_firstbithigh(ulonglong a) { return 63 - __clzll(a); }\n"
     "D_ int I64_firstbithigh(longlong a) { return 63 - __clzll(a < 0 ? ~a : a); }\n"
-    "#endif",
+    "#endif\n"
     "#ifdef SPYI_MATH64\n"
     "#define G1_(n, e, g) \\\n"
     "    D_ double F64_##n(double x) { return g; }\n"
@@ -672,7 +712,7 @@ static const char *const spyi_text_prelude[] = {
     "        *n = (uint)count;\n"
     "        *s = sizeof(T);\n"
     "    }\n"
-    "    D_ void GetDimensions(uint &n, uint &s) const {\n"
+    "    D_ void GetDimensions(uint &n, uint &s) const {",
     "        n = (uint)count;\n"
     "        s = sizeof(T);\n"
     "    }\n"
@@ -721,7 +761,7 @@ static const char *const spyi_text_prelude[] = {
     "    template<class T, class A> D_ void store(A a, A b, A c, A d, A e, T v) const {\n"
     "        *data_ptr_at<T>(a, b, c, d, e) = v;\n"
     "    }\n"
-    "};",
+    "};\n"
     "#endif\n"
     "template<class T> D_ void __slang_atomic_reduce_add(T *p, T v, int) { atomicAdd(p, v); }\n"
     "#ifdef SPYI_WAVE\n"
@@ -782,7 +822,7 @@ static const char *const spyi_text_prelude[] = {
     "    return r;\n"
     "}\n"
     "template<class F, class T> D_ T wpre_(uint m, T v, T id, F f) {\n"
-    "    T r = id;\n"
+    "    T r = id;",
     "    uint q = m, me = _getLaneId();\n"
     "    while (q) {\n"
     "        int l = __ffs(q) - 1;\n"
@@ -835,7 +875,7 @@ static const char *const spyi_text_prelude[] = {
     "        static D_ T of(const B *v) { return T{ __VA_ARGS__ }; } \\\n"
     "    };\n"
     "#define TXB_(B, d, r)                                                                                              \\\n"
-    "    TX1_(B, B, v[0])                                                                                               \\",
+    "    TX1_(B, B, v[0])                                                                                               \\\n"
     "    TX1_(B##2, B, v[0], v[1])                                                                                      \\\n"
     "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\\n"
     "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\\n"
@@ -851,7 +891,7 @@ static const char *const spyi_text_prelude[] = {
     "    }                                                                                                              \\\n"
     "    D_ void tx3_(B *v, CUtexObject t, int x, int y, int z, int m) {                                                \\\n"
     "        asm(\"tex.level.3d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                    \\\n"
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\\n"
+    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\",
     "    }                                                                                                              \\\n"
     "    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \\\n"
     "        asm(\"tex.level.a1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                         \\\n"
@@ -2077,12 +2117,13 @@ enum {
     SPYI_BLOCK_WAVE = 256,
     SPYI_BLOCK_TEX = 512,
     SPYI_BLOCK_GLOBALS = 1024,
+    SPYI_BLOCK_SURFACE = 2048,
     SPYI_BLOCK_ALL = 2047 - SPYI_BLOCK_TEX - SPYI_BLOCK_GLOBALS
 };
 
 static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SPYI_HALF",   "SPYI_MAT",
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
-                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
+                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS", "SPYI_SURFACE" };
 
 // Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
@@ -2168,6 +2209,7 @@ static unsigned spyi_needed_blocks(const char *body) {
         while (spyi_is_word(*c)) c++;
     }
     if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
+    if (strstr(body, "CUsurfObject") != NULL && strstr(body, "atomic") != NULL) blocks |= SPYI_BLOCK_SURFACE;
     return blocks;
 }
 

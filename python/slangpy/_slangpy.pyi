@@ -1159,7 +1159,7 @@ class TypeReflection(BaseReflectionObject):
         """A TypeReflection.Kind."""
     @property
     def name(self) -> str:
-        """The name without namespaces and generic arguments: 'float3', 'Grid'."""
+        """The name without namespaces and generic arguments: 'Grid', 'vector'; '_Texture' of textures."""
     @property
     def generation(self) -> int:
         """A number that a reload makes larger: after it the object has the new contents."""

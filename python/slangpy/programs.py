@@ -688,13 +688,18 @@ def _dispatch(function, threads, variables, encoder, parameters, indirect=False)
             parameters = {**parameters, name: zero}
 
 
+def _vector_class(type):
+    """Returns the class of a vector type's values, such as float3, or None."""
+    return getattr(_slangpy, "{}{}".format(type.element_type.name, type.col_count), None) if type.kind.name == "vector" else None
+
+
 def _zero_of(function, name):
     """Returns zero for a parameter that is a number, vector or struct; None for others, and if there is no such parameter."""
     kind = _slangpy.TypeReflection.Kind
     for parameter in function.reflection.parameters:
         type = parameter.type
         if parameter.name == name:
-            made = {kind.struct: dict, kind.vector: getattr(_slangpy, type.name, None), kind.scalar: bool if type.name == "bool" else int}
+            made = {kind.struct: dict, kind.vector: _vector_class(type), kind.scalar: bool if type.name == "bool" else int}
             return made[type.kind]() if made.get(type.kind) else None
     return None
 

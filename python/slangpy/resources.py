@@ -195,12 +195,16 @@ class Texture(_Resource):
     # >>mip levels
 
     def _mip(self, mip: int) -> int:
-        if not 0 <= mip < self.mip_count:
+        if mip < 0:
+            raise _slangpy.ArgumentTypeError("argument 'mip': expected 0 or more, got {}".format(mip))
+        if mip >= self.mip_count:
             raise _slangpy.IndexOutOfRangeError("argument 'mip': the texture has {} mip levels, got {}".format(self.mip_count, mip))
         return mip
 
     def _layer(self, layer: int) -> int:
-        if not 0 <= layer < self.layer_count:
+        if layer < 0:
+            raise _slangpy.ArgumentTypeError("argument 'layer': expected 0 or more, got {}".format(layer))
+        if layer >= self.layer_count:
             raise _slangpy.IndexOutOfRangeError("argument 'layer': the texture has {} layers, got {}".format(self.layer_count, layer))
         return layer
 
@@ -476,6 +480,8 @@ def create_texture(device: Device, desc: TextureDesc, data: _ArrayLike | None, s
         uses |= _COPIED | (support & _SAMPLED)
     if uses & (_STORED | _COLOR) & ~support and support and device.info.api_name == "CUDA":
         uses &= support | ~(_STORED | _COLOR)  # CUDA makes such textures, and refuses to write them and to draw
+    if support & _COPIED and not support & _SAMPLED:
+        uses &= ~_SAMPLED  # the texture takes and gives texels, and calls refuse to read it
     raw = None if data is None else _bytes_of(data, where)
     given = 0 if raw is None else memoryview(raw).nbytes
     layers = desc.array_length * (6 if form == 4 else 1)
@@ -539,7 +545,7 @@ def get_format_support(device: Device, format: Format) -> FormatSupport:
 # >>results of calls
 
 _RESULTS = {"float": "32_float", "half": "16_float", "float16_t": "16_float", "float32_t": "32_float", "uint8_t": "8_unorm", "uint16_t": "16_unorm",
-            "int8_t": "8_snorm", "int16_t": "16_snorm"}
+            "int8_t": "8_snorm", "int16_t": "16_snorm", "uint": "32_uint", "uint32_t": "32_uint"}
 
 
 def of_result(tensor: Tensor, encoder: CommandEncoder | None = None) -> Texture:
@@ -552,7 +558,7 @@ def of_result(tensor: Tensor, encoder: CommandEncoder | None = None) -> Texture:
     end = _RESULTS.get(kind.scalar_type.name if kind.kind.name in ("scalar", "vector") else "") or _RESULTS.get(
         (kind.element_type or kind).full_name)
     if end is None:
-        raise _slangpy.ArgumentValueError("argument '_result': 'texture' takes float, half, 8 and 16 bit integers and vectors of them, got {}".format(
+        raise _slangpy.ArgumentValueError("argument '_result': 'texture' takes float, half, uint, 8 and 16 bit integers and vectors of them, got {}".format(
             kind.full_name))
     name = ["", "r", "rg", "rgb", "rgba"][count] + end
     depth, height, width = (1, 1, 1)[len(sizes):] + sizes

@@ -259,15 +259,15 @@ def _usage(self):
 
     if self.kind.name != "resource":
         raise AttributeError("'{}' has no attribute 'usage': it is no buffer or texture".format(self.full_name))
-    usage = textures.TextureUsage if "Texture" in self.name else enums.BufferUsage
+    usage = textures.TextureUsage if "Texture" in self.full_name.partition("<")[0] else enums.BufferUsage
     return usage.unordered_access if _writable(self) else usage.shader_resource
 
 
 def _texture_dims(self):
     """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
-    if self.kind.name != "resource" or "Texture" not in self.name:
+    if self.kind.name != "resource" or "Texture" not in self.full_name.partition("<")[0]:
         raise AttributeError("'{}' has no attribute 'texture_dims': it is no texture".format(self.full_name))
-    word = self.name.partition("Texture")[2]
+    word = self.full_name.partition("Texture")[2].partition("<")[0]
     return (3 if word.startswith("Cube") else int(word[0])) + ("Array" in word)
 
 

@@ -61,6 +61,76 @@ def _colors(value: Any, name: str, kind: type) -> tuple[Any, ...]:
     return tuple(kind(v) for v in values)
 
 
+# What scales and converts texels of integers, which the blits of GPUs' drivers do not average: {0} is the type of a channel that is read,
+# {1} the type of a texel that is written, {2} how the averages become such texels.
+_BLIT = """
+import slangpy;
+{1} near(int2 p, Texture2D<{0}4> source, int2 source_size, int2 size)
+{{
+    return {1}(source[int2((float2(p) + 0.5) * float2(source_size) / float2(size))]{2});
+}}
+{1} average(int2 p, Texture2D<{0}4> source, int2 source_size, int2 size, float up)
+{{
+    float2 at = (float2(p) + 0.5) * float2(source_size) / float2(size) - 0.5;
+    float2 w = frac(at);
+    int2 a = clamp(int2(floor(at)), int2(0), source_size - 1), b = clamp(int2(floor(at)) + 1, int2(0), source_size - 1);
+    float4 top = lerp(float4(source[a]), float4(source[int2(b.x, a.y)]), w.x);
+    float4 bottom = lerp(float4(source[int2(a.x, b.y)]), float4(source[b]), w.x);
+    return {1}(floor(lerp(top, bottom, w.y) + up){2});
+}}
+"""
+
+
+def _blit_integers(encoder: Any, dst: Any, src: Any, average: bool) -> bool:
+    """Scales and converts integers by a kernel. Returns whether it could: both are two-dimensional with one layer (on CUDA no layer of
+    others, whose type kernels must know), and the device can write such texels, or 32 bits a channel in their place."""
+    from .enums import Format
+    from .formats import get_format_info
+    from .resources import _STORED, TextureType, TextureUsage
+
+    device, views, sizes, infos = encoder.device, [], [], []
+    for t in (dst, src):
+        whole, r = getattr(t, "texture", t), getattr(t, "subresource_range", None)
+        layered = whole.type in (TextureType.texture_2d_array, TextureType.texture_cube, TextureType.texture_cube_array)
+        if whole.type != TextureType.texture_2d and (not layered or device.info.api_name == "CUDA"):
+            return False
+        if (r.layer_count if r else whole.layer_count) != 1:
+            return False
+        layer, mip = (r.layer, r.mip) if r else (0, 0)
+        views.append(whole.create_view(format=t.format, layer=layer, layer_count=1, mip=mip, mip_count=1))
+        sizes.append(whole.get_mip_size(mip))
+        infos.append(get_format_info(t.format))
+    (to, of), (written, read) = sizes, infos
+    count, format = written.channel_count, dst.format
+    if not _slangpy._format_support(device, format) & _STORED:
+        format = Format.__members__.get("{}32_{}".format("rgba"[:count], written.type.name if written.is_integer_format() else "float"))
+    if format is None or written.is_depth or not _slangpy._format_support(device, format) & _STORED:
+        return False
+    kinds = [("uint", "int", "float")[2 if not i.is_integer_format() else i.type.name == "sint"] for i in infos]
+    texel, swizzle = kinds[0] + (str(count) if count > 1 else ""), "." + "xyzw"[:count]
+    key = "slangpy_blit_{}_{}".format(kinds[1], texel)
+    modules = device.__dict__.setdefault("_blit_modules", {})
+    if key not in modules:
+        modules[key] = _slangpy.Module.load_from_source(device, key, _BLIT.format(kinds[1], texel, swizzle))
+    made, usage = views[0].texture, TextureUsage.shader_resource | TextureUsage.unordered_access
+    stored = format == dst.format and made.desc.usage & TextureUsage.unordered_access
+    target = views[0] if stored else device.create_texture(format=format, width=to.x, height=to.y, usage=usage)
+    values: dict[str, Any] = {"source": views[1], "source_size": _slangpy.int2(of.x, of.y), "size": _slangpy.int2(to.x, to.y),
+                              "_result": target, "_append_to": encoder}
+    if average:  # narrow integers are rounded and wide ones cut off, as texture units do it
+        values["up"] = 0.5 if read.channel_bit_count[0] < 32 else 0.0
+    from . import call_id
+
+    getattr(modules[key], "average" if average else "near")(call_id(), **values)
+    if format != dst.format:
+        _slangpy._texture_blit(views[0], target, 0, encoder)
+    elif not stored:
+        r = views[0].subresource_range
+        region = made._region(r.layer, r.mip, 1, None, (to.x, to.y, 1))
+        _slangpy._texture_copy(made, region, target, target._region(0, 0, 1, None, (to.x, to.y, 1)), encoder)
+    return True
+
+
 class TextureCommands:
     """The methods of CommandEncoder that record work on textures."""
 
@@ -215,7 +285,8 @@ class TextureCommands:
 
     def blit(self, dst: Texture | TextureView, src: Texture | TextureView, filter: TextureFilteringMode | int = 1) -> None:
         """blit(dst, src, filter=TextureFilteringMode.linear): scales the first mip level of `src` to that of `dst`, and converts formats.
-        The samples of a multisampled texture are averaged. Texels that are integers or depths are not averaged: the nearest one is taken."""
+        The samples of a multisampled texture are averaged. Integers become other integers or floats by their values; averages of integers are
+        for textures of two dimensions. Of depths, and of integers in layers, the nearest texel is taken."""
         from .formats import get_format_info
 
         both: list[Any] = [getattr(t, "texture", t) for t in (dst, src)]
@@ -224,7 +295,13 @@ class TextureCommands:
             info = get_format_info(src.format)
             if both[1].desc.sample_count > 1 == both[0].desc.sample_count:
                 how = -1
-            elif info.is_integer_format() or info.is_depth_stencil():
+            elif info.is_depth_stencil():
+                how = 0
+            elif info.is_integer_format():
+                sizes = [w.get_mip_size(t.subresource_range.mip if hasattr(t, "subresource_range") else 0) for w, t in zip(both, (dst, src))]
+                converts = info.type != get_format_info(dst.format).type
+                if (converts or (how == 1 and sizes[0] != sizes[1])) and _blit_integers(self, dst, src, how == 1):
+                    return
                 how = 0
         _slangpy._texture_blit(dst, src, how, self)
 

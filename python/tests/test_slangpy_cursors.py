@@ -320,6 +320,25 @@ def test_shader_cursors_know_what_is_there(device, shader):
     assert c.lamp.reinterpret(shader.layout.get_type_layout(shader.layout.find_type_by_name("float4"))).is_valid()
 
 
+def test_shader_cursors_take_no_values_of_another_kind(device):
+    """A number or sampler for a texture, a texture or buffer for a sampler, and a texture or sampler for numbers are refused at once."""
+    module = device.load_module_from_source("slangpy_cursor_kinds", """
+        RWTexture2D<float4> result; Texture2D<float4> source; SamplerState sampler; RWStructuredBuffer<float> values; float4 tint; struct P { Texture2D<float> t; int n; }; ParameterBlock<P> block;
+        [shader("compute")] [numthreads(1, 1, 1)] void main() { result[int2(0)] = source.SampleLevel(sampler, float2(0), 0) + tint + values[0] + block.t[int2(0)] + block.n; }""")
+    c = spy.ShaderCursor(device.create_root_shader_object(device.link_program([module], [module.entry_point("main")])))
+    texture = device.create_texture(format=spy.Format.rgba32_float, width=1, height=1, usage=spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access)
+    sampler, buffer = device.create_sampler(), device.create_buffer(size=16)
+    for place, value in (("result", 3), ("source", sampler), ("values", 1.5), ("sampler", texture), ("sampler", buffer), ("sampler", 0), ("tint", texture), ("tint", sampler)):
+        with pytest.raises(TypeError, match="cursor: a place of type .* takes .*, got"):
+            setattr(c, place, value)
+        with pytest.raises(TypeError):
+            c[place].write(value)
+    for place, value in (("t", 1), ("n", texture)):
+        with pytest.raises(TypeError):
+            c.block[place] = value
+    c.result, c.source, c.sampler, c.values, c.tint, c.block.t, c.block.n = texture, texture.create_view(), sampler, buffer, spy.float4(1), texture, 3
+
+
 MANY = """
 struct S { float a; uint3 b; bool c; };
 struct P { S s[2]; float2 v; half3 h; int16_t i; uint64_t u; bool flags[3]; float2x2 m; int grid[2][3]; };

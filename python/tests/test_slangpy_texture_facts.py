@@ -398,15 +398,16 @@ def test_blits_scale_by_the_filter(device):
 
 
 def test_blits_of_integers_take_the_nearest_texel(device):
-    """Integers are widened and scaled with the default filter, too; floats do not become integers."""
+    """With the filter for points; at one size with the default filter, too. Floats do not become integers."""
     data = RNG.integers(0, 100, (8, 8, 4)).astype(np.uint8)
     source = tex(device, data, Format.rgba8_uint)
     for size in (8, 16):
         t = device.create_texture(format=Format.rgba32_uint, width=size, height=size, usage=TARGET)
-        run(device, lambda e: e.blit(t, source))
-        assert np.array_equal(t.to_numpy(), data.repeat(size // 8, 0).repeat(size // 8, 1))
+        for filter in (POINT,) if size == 16 else (POINT, spy.TextureFilteringMode.linear):
+            run(device, lambda e: e.blit(t, source, filter))
+            assert np.array_equal(t.to_numpy(), data.repeat(size // 8, 0).repeat(size // 8, 1))
     with pytest.raises(Exception):
-        run(device, lambda e: e.blit(device.create_texture(format=Format.rgba8_unorm, width=8, height=8, usage=TARGET), source))
+        run(device, lambda e: e.blit(source, device.create_texture(format=Format.rgba8_unorm, width=8, height=8, usage=TARGET)))
 
 
 def test_blits_without_support_are_refused_when_they_are_recorded(device):
@@ -672,6 +673,63 @@ def test_a_result_of_three_channels_is_a_texture_that_can_be_read(device, m):
         pytest.skip("the device has no such textures")
     t = m.make3(spy.grid((3, 4)), _result="texture")
     assert t.format == Format.rgb32_float and t.to_numpy()[2, 3].tolist() == [3, 2, 1]
+
+
+def test_formats_that_devices_only_copy_make_textures(device, m, f4, monkeypatch):
+    """As rgb32_float on NVIDIA's Vulkan: a texture with shader_resource holds texels, and a call that reads it says what is missing."""
+    supports = spy._slangpy._format_support
+    monkeypatch.setattr(spy._slangpy, "_format_support", lambda d, f: 4 if f == Format.rgba32_float else supports(d, f))
+    t = device.create_texture(format=Format.rgba32_float, width=7, height=5, usage=RO, data=f4)
+    assert np.array_equal(t.to_numpy(), f4)
+    with pytest.raises(RuntimeError, match="it is read: expected a texture with SPY_TEXTURE_USAGE_SAMPLED"):
+        m.at(spy.int2(0, 0), t)
+
+
+def test_blits_of_integers_go_through_wide_texels_where_narrow_ones_cannot_be_written(device, monkeypatch):
+    """As on CUDA, whose kernels write 32 bits a channel."""
+    supports = spy._slangpy._format_support
+    monkeypatch.setattr(spy._slangpy, "_format_support", lambda d, f: supports(d, f) & ~2 if f == Format.rgba8_uint else supports(d, f))
+    data = RNG.integers(0, 100, (8, 8, 4)).astype(np.uint8)
+    t = device.create_texture(format=Format.rgba8_uint, width=4, height=4, usage=TARGET)
+    run(device, lambda e: e.blit(t, tex(device, data, Format.rgba8_uint, usage=RO)))
+    assert np.array_equal(t.to_numpy(), (data.reshape(4, 2, 4, 2, 4).sum(axis=(1, 3)) + 2) // 4)
+
+
+def test_results_of_uints_are_textures_of_uints(device, m):
+    t = m.addu4(np.arange(24, dtype=np.uint32).reshape(2, 3, 4), spy.uint4(1), _result="texture")
+    assert t.format == Format.rgba32_uint and np.array_equal(t.to_numpy().reshape(-1), np.arange(1, 25))
+    assert m.addu(np.arange(6, dtype=np.uint32).reshape(2, 3), 1, _result="texture").format == Format.r32_uint
+
+
+def test_negative_levels_and_layers_are_type_errors(device, f4):
+    t = tex(device, f4)
+    for wrong in (lambda: t.to_numpy(-1), lambda: t.to_numpy(0, -1), lambda: t.copy_from_numpy(f4, layer=-1)):
+        with pytest.raises(TypeError, match="expected 0 or more, got -1"):
+            wrong()
+
+
+@pytest.mark.parametrize("usage", [RO, RW])
+@pytest.mark.parametrize("format, dtype, channels", [("r8_uint", np.uint8, 1), ("rg16_sint", np.int16, 2), ("rgba8_uint", np.uint8, 4), ("rgba32_sint", np.int32, 4)])
+def test_blits_of_integers_average_and_convert(device, format, dtype, channels, usage):
+    """Averages of 8 and 16 bits are rounded and of 32 bits cut off, as SlangPy's are on NVIDIA; to floats and other integers go the values.
+    Levels and layers of one texture, and targets that kernels cannot write, too. On CUDA not in layers."""
+    form = dict(type=TextureType.texture_2d_array, array_length=2) if device.info.type != spy.DeviceType.cuda else {}
+    layer = len(form) // 2
+    data = RNG.integers(0, 100, (8, 8, channels)).astype(dtype)
+    mean = data.reshape(4, 2, 4, 2, channels).sum(axis=(1, 3))
+    mean = ((mean + (2 if dtype(0).itemsize < 4 else 0)) // 4).astype(dtype)
+    t = device.create_texture(format=Format[format], width=8, height=8, mip_count=2, usage=usage, **form)
+    t.copy_from_numpy(data if channels > 1 else data[..., 0], layer, 0)
+    wide = device.create_texture(format=Format.rgba32_float, width=8, height=8, usage=usage)
+    ints = device.create_texture(format=Format.rgba32_uint, width=4, height=4, usage=usage)
+    first, second = (t.create_view(layer=layer, layer_count=1, mip=m, mip_count=1) for m in (0, 1))
+    encoder = device.create_command_encoder()
+    encoder.blit(second, first)
+    encoder.blit(wide, first, POINT)
+    encoder.blit(ints, second, POINT)
+    device.submit_command_buffer(encoder.finish())
+    assert np.array_equal(t.to_numpy(layer, 1).reshape(4, 4, channels), mean)
+    assert np.array_equal(wide.to_numpy()[..., :channels], data) and np.array_equal(ints.to_numpy()[..., :channels], mean)
 
 
 # >>textures as whole arguments
@@ -983,6 +1041,8 @@ def test_loaders_take_paths_bitmaps_and_options(device, tmp_path):
 @pytest.mark.parametrize("format, dtype", [(Format.rgb10a2_unorm, np.uint32), (Format.b5g6r5_unorm, np.uint16), (Format.r11g11b10_float, np.uint32)])
 def test_texels_that_are_no_plain_numbers_are_bytes(device, format, dtype):
     """copy_from_numpy() takes them in any shape, and to_numpy() gives them as an array of one dimension."""
+    if not device.get_format_support(format) & FormatSupport.copy_source:
+        pytest.skip("the device has no such textures")
     t = device.create_texture(format=format, width=5, height=3, usage=RO)
     data = np.arange(15, dtype=dtype).reshape(3, 5)
     t.copy_from_numpy(data)

@@ -18,12 +18,13 @@ enum {
     SPYI_BLOCK_WAVE = 256,
     SPYI_BLOCK_TEX = 512,
     SPYI_BLOCK_GLOBALS = 1024,
+    SPYI_BLOCK_SURFACE = 2048,
     SPYI_BLOCK_ALL = 2047 - SPYI_BLOCK_TEX - SPYI_BLOCK_GLOBALS
 };
 
 static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SPYI_HALF",   "SPYI_MAT",
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
-                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
+                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS", "SPYI_SURFACE" };
 
 // Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
@@ -109,6 +110,7 @@ static unsigned spyi_needed_blocks(const char *body) {
         while (spyi_is_word(*c)) c++;
     }
     if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
+    if (strstr(body, "CUsurfObject") != NULL && strstr(body, "atomic") != NULL) blocks |= SPYI_BLOCK_SURFACE;
     return blocks;
 }
 

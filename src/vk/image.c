@@ -146,7 +146,6 @@ SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *base, uint32_t format) {
     if (has & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT) usage |= SPY_TEXTURE_USAGE_BLENDED;
     if (has & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) usage |= SPY_TEXTURE_USAGE_DEPTH_TARGET;
     if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT) usage |= SPY_TEXTURE_USAGE_FILTERED;
-    if (usage == 0) return 0;
     usage |= SPY_TEXTURE_USAGE_COPIED;
     if (has & VK_FORMAT_FEATURE_BLIT_SRC_BIT) usage |= SPYI_BLITS_FROM;
     if (has & VK_FORMAT_FEATURE_BLIT_DST_BIT) usage |= SPYI_BLITS_TO;

@@ -63,7 +63,7 @@ InterfaceType = _of("InterfaceType", "An interface.", _kind("interface"))
 PointerType = _of("PointerType", "A pointer.", _kind("pointer"))
 ResourceType = _of("ResourceType", "A buffer, texture or acceleration structure.", _kind("resource"))
 SamplerStateType = _of("SamplerStateType", "A sampler.", _kind("sampler_state"))
-TextureType = _of("TextureType", "A texture.", lambda t: "Texture" in t.name and t.kind.name == "resource")
+TextureType = _of("TextureType", "A texture.", lambda t: t.kind.name == "resource" and "Texture" in t.full_name.partition("<")[0])
 StructuredBufferType = _of("StructuredBufferType", "A StructuredBuffer or RWStructuredBuffer.", lambda t: t.name.endswith("StructuredBuffer"))
 ByteAddressBufferType = _of("ByteAddressBufferType", "A ByteAddressBuffer or RWByteAddressBuffer.", lambda t: t.name.endswith("ByteAddressBuffer"))
 RaytracingAccelerationStructureType = _of("RaytracingAccelerationStructureType", "An acceleration structure.",

@@ -701,13 +701,24 @@ static PyObject *spyp_recorder_getattr(PyObject *self, PyObject *name) {
     return spyp_recorder_get(self, name);
 }
 
+// Returns -1 with an exception set if a value may not be set at a part of the place; a key of None is the place itself.
+static int spyp_recorder_check(spyp_recorder *r, PyObject *key, PyObject *value) {
+    bool resource = PyObject_TypeCheck(value, spyp.texture) || PyObject_TypeCheck(value, spyp.sampler) || PyObject_TypeCheck(value, spyp.tensor);
+    if (!resource && !PyLong_Check(value) && !PyFloat_Check(value) && !PyUnicode_Check(value)) return 0; // others are never refused here
+    bool known = r->at && spyp_reflection_is(r->at, SPYP_CURSOR);
+    PyObject *done = known ? PyObject_CallMethod(r->at, "_check", "OO", key, value) : Py_NewRef(Py_None);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static int spyp_recorder_set(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "cursor: values cannot be deleted");
         return -1;
     }
     PyObject *path = spyp_recorder_path((spyp_recorder *)self, key);
-    int status = path ? PyDict_SetItem(((spyp_recorder *)self)->dict, path, value) : -1;
+    int status = path ? spyp_recorder_check((spyp_recorder *)self, key, value) : -1;
+    if (status == 0) status = PyDict_SetItem(((spyp_recorder *)self)->dict, path, value);
     Py_XDECREF(path);
     return status;
 }
@@ -716,7 +727,8 @@ static PyObject *spyp_recorder_write(PyObject *self, PyObject *value) {
     spyp_recorder *r = (spyp_recorder *)self;
     int status = 0;
     if (r->path) {
-        status = PyDict_SetItem(r->dict, r->path, value);
+        status = spyp_recorder_check(r, Py_None, value);
+        if (status == 0) status = PyDict_SetItem(r->dict, r->path, value);
     } else if (PyDict_Check(value)) {
         status = PyDict_Update(r->dict, value);
     } else {

@@ -74,9 +74,14 @@ static PyObject *spyp_type_kind(spyp_reflection *r) {
     return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
 }
 
-// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>".
+// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>". Slang's generic types of
+// vectors, matrices and all textures are "vector", "matrix" and "_Texture", and SlangPy gives these names.
 static PyObject *spyp_type_name(spyp_reflection *r) {
     const char *name = r->type->name, *end = name + strlen(name);
+    long shape = spyp_resource_of(r->type).shape & 0xf;
+    if (r->type->kind == SPY_TYPE_KIND_VECTOR) return PyUnicode_FromString("vector");
+    if (r->type->kind == SPY_TYPE_KIND_MATRIX) return PyUnicode_FromString("matrix");
+    if (shape >= 1 && shape <= 5) return PyUnicode_FromString("_Texture");
     switch (r->type->kind) {
     case SPY_TYPE_KIND_STRUCT:
     case SPY_TYPE_KIND_ENUM:
@@ -307,7 +312,7 @@ static PyObject *spyp_type_generation(spyp_reflection *r) {
 
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
-    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
+    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'Grid', 'vector'; '_Texture' of textures."),
     SPYP_GET("generation", spyp_type_generation, "A number that a reload makes larger: after it the object has the new contents."),
     SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
     SPYP_GET("scalar_type", spyp_type_scalar,
@@ -540,6 +545,29 @@ static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
                         (PyObject *)Py_TYPE(key));
 }
 
+// _check(key, value) raises an error if a value may not be set at a part; a key of None is the cursor's own place. A texture's
+// place takes no number, string or sampler, a sampler's place takes only samplers, and a number's place takes neither textures
+// nor samplers. What else is wrong with a value is found when the work with it is recorded.
+static PyObject *spyp_cursor_check(PyObject *self, PyObject *args) {
+    PyObject *key, *value;
+    if (!PyArg_ParseTuple(args, "OO:_check", &key, &value)) return NULL;
+    PyObject *at = key == Py_None ? Py_NewRef(self) : spyp_cursor_look(self, key);
+    const spy_type_info *t = at ? ((spyp_reflection *)at)->type : NULL;
+    if (t && spyp_reflection_open((spyp_reflection *)at, "cursor") == 0) {
+        bool texture = PyObject_TypeCheck(value, spyp.texture), sampler = PyObject_TypeCheck(value, spyp.sampler);
+        bool number = PyLong_Check(value) || PyFloat_Check(value) || PyUnicode_Check(value);
+        const char *takes = NULL;
+        if (t->kind == SPY_TYPE_KIND_RESOURCE && (number || sampler)) takes = "a texture or buffer";
+        if (t->kind == SPY_TYPE_KIND_SAMPLER && (number || texture || PyObject_TypeCheck(value, spyp.tensor))) takes = "a sampler";
+        if (SPYP_NUMBERS >> t->kind & 1 && (texture || sampler)) takes = "numbers";
+        if (takes)
+            PyErr_Format(spyp.type_error, "cursor: a place of type %s takes %s, got %R", t->name, takes, (PyObject *)Py_TYPE(value));
+    }
+    Py_XDECREF(at);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
 static const char *spyp_cursor_text(const spyp_reflection *c) {
     return c->type ? c->type->name : c->decl ? c->decl->name : c->parts ? "the program" : "an invalid cursor";
 }
@@ -641,6 +669,7 @@ SPYP_NAMED(spyp_cursor_has_by_name, spyp_cursor_has, "has_field", "name")
 SPYP_NAMED(spyp_cursor_has_by_index, spyp_cursor_has, "has_element", "index")
 
 static PyMethodDef spyp_cursor_methods[] = {
+    { "_check", spyp_cursor_check, METH_VARARGS, "_check(key, value): raises an error if the value may not be set at the part." },
     { "_names", spyp_cursor_names, METH_NOARGS, "_names(): the names of the parts." },
     { "_entry_points", spyp_cursor_entry_points, METH_NOARGS, "_entry_points(): the names of a program's entry points." },
     { "find_field", SPYP_FUNC(spyp_cursor_find_by_name), METH_FASTCALL | METH_KEYWORDS,
