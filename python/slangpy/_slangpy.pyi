@@ -724,13 +724,13 @@ class Tensor:
     def device(self) -> Device:
         """The device that it lives on."""
     def to_numpy(self) -> NDArray[Any]:
-        """A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured
-        elements. Waits.
+        """A numpy array of the contents; vectors, matrices and arrays become further dimensions. Structs: one more dimension
+        of uint8, their bytes as they lie on the device; with structured=True elements with named fields. Waits.
         """
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
-        """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
-        arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous
-        tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        """Copy the bytes of an array to the start of the tensor's memory, whatever its dtype. RuntimeError: the array or the
+        tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field
+        names. tensor.from_numpy(data) converts numbers.
         """
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =

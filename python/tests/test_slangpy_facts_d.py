@@ -326,3 +326,31 @@ def test_the_dtype_of_a_tensor_equals_the_structs_type(device, m):
         t = Tensor.zeros(device, (2,), dtype)
         assert t.dtype == struct.struct and struct.struct == t.dtype and t.dtype.struct == struct.struct and hash(t.dtype) == hash(struct.struct)
         assert t.dtype != m.Link.struct and t.dtype.full_name == struct.struct.full_name
+
+
+def test_structs_go_to_numpy_as_bytes(device):
+    """One more dimension of uint8, the size of the struct; structured=True has the fields. A part of a tensor too."""
+    m = spy.Module.load_from_source(device, "struct_bytes", "struct P { float x; float y; }")
+    t = spy.Tensor.zeros(device, (2, 3), m.P)
+    t.copy_from_numpy(np.arange(12, dtype=np.float32))
+    a = t.to_numpy()
+    assert a.dtype == np.uint8 and a.shape == (2, 3, 8) and a.view(np.float32).reshape(-1).tolist() == list(range(12))
+    assert t.to_numpy(structured=True)["y"].tolist() == [[1, 3, 5], [7, 9, 11]]
+    assert t[:, 1:].to_numpy().view(np.float32).tolist() == [[[2, 3], [4, 5]], [[8, 9], [10, 11]]]
+    assert spy.Tensor.zeros(device, (0, 3), m.P).to_numpy().shape == (0, 3, 8)
+
+
+def test_copy_from_numpy_copies_bytes(device):
+    """Of any dtype; a smaller array is a prefix; RuntimeError for a larger one and where something is not contiguous."""
+    t = spy.Tensor.zeros(device, (2, 3), "float")
+    t.copy_from_numpy(np.arange(6, dtype=np.int32))
+    assert t.to_numpy().view(np.int32).tolist() == [[0, 1, 2], [3, 4, 5]]
+    t.copy_from_numpy(np.full(2, 7, np.int32))
+    assert t.to_numpy().view(np.int32).tolist() == [[7, 7, 2], [3, 4, 5]]
+    for data in (np.zeros(6), np.zeros((2, 6), np.float32)[:, ::2], np.zeros((3, 2), np.float32).T):
+        with pytest.raises(RuntimeError):
+            t.copy_from_numpy(data)
+    with pytest.raises(RuntimeError):
+        t[:, :2].copy_from_numpy(np.zeros((2, 2), np.float32))
+    t[:, :2].from_numpy(np.ones((2, 2)))  # converts, from and to any strides
+    assert t.to_numpy()[:, :2].tolist() == [[1, 1], [1, 1]]
