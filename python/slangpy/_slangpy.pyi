@@ -1177,9 +1177,7 @@ class TypeReflection(BaseReflectionObject):
         """Columns of a matrix, components of a vector; 1 for scalars; 0 for others."""
     @property
     def element_type(self) -> TypeReflection | None:
-        """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an
-        enum's integer; else None.
-        """
+        """The type of the elements of an array, vector, pointer, tensor, buffer or texture; of a matrix its rows; else None."""
     @property
     def element_count(self) -> int:
         """Of an array (0: unsized) or vector; 0 for others."""

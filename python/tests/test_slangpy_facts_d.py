@@ -354,3 +354,60 @@ def test_copy_from_numpy_copies_bytes(device):
         t[:, :2].copy_from_numpy(np.zeros((2, 2), np.float32))
     t[:, :2].from_numpy(np.ones((2, 2)))  # converts, from and to any strides
     assert t.to_numpy()[:, :2].tolist() == [[1, 1], [1, 1]]
+
+
+def test_classes_of_slangpys_native_part(m):
+    """Their names can be imported; those of chains and call data serve isinstance()."""
+    from slangpy.builtin.array import ArrayMarshall
+    from slangpy.builtin.struct import StructMarshall
+    from slangpy.builtin.tensor import TensorMarshall
+    from slangpy.builtin.texture import TextureMarshall
+    from slangpy.core.calldata import CallData
+    from slangpy.core.callsignature import KernelGenException
+    from slangpy.core.function import FunctionNodeBwds, FunctionNodeMap, FunctionNodeSet
+    from slangpy.core.generator import generate_code
+    from slangpy.core.module import LOADED_MODULES
+    from slangpy.core.native import NativeCallDataCache, NativeMarshall
+    from slangpy.native_refl import Type
+    from slangpy.slangpy import (
+        FunctionNodeType, NativeBoundCallRuntime, NativeBoundVariableRuntime, NativeBufferMarshall, NativeCallData, NativeCallRuntimeOptions,
+        NativeFunctionNode, NativePackedArg, NativeTextureMarshall, NativeValueMarshall, SignatureBuilder, unpack_args, unpack_kwargs)
+
+    assert FunctionNodeType.kernelgen == 2 and issubclass(KernelGenException, Exception) and len(LOADED_MODULES) == 0
+    assert all(issubclass(c, NativeMarshall) for c in (ArrayMarshall, StructMarshall, TensorMarshall, TextureMarshall, NativeBufferMarshall, NativeValueMarshall))
+    assert issubclass(TextureMarshall, NativeTextureMarshall) and NativePackedArg is spy.PackedArg and NativeBoundCallRuntime and NativeBoundVariableRuntime
+    assert isinstance(m.first, NativeFunctionNode) and isinstance(m.first.map((0,)), FunctionNodeMap) and isinstance(m.first, (FunctionNodeSet, FunctionNodeBwds))
+    assert isinstance(m.float3.struct, Type) and NativeCallRuntimeOptions().thread_count == 0
+    built = m.of_globals.debug_build_call_data(0)
+    assert isinstance(built, NativeCallData) and isinstance(built, CallData) and built.call_mode.name == "prim" and not built.call_group_shape.valid
+    cache, text = NativeCallDataCache(), SignatureBuilder()
+    cache.get_args_signature(text, 1, a=2.0)
+    cache.add_call_data(text.str, built)
+    assert text.str.startswith("args\nN:int") and cache.find_call_data(text.str) is built and cache.lookup_value_signature(1) is None
+    with pytest.raises(KernelGenException):
+        generate_code(None, None, None, None)
+
+    class A:
+        def get_this(self):
+            return {"x": 1.0}
+
+    assert unpack_args(A(), 2) == ([{"x": 1.0}, 2], True) and unpack_args(1) == ([1], False) and unpack_kwargs(a=[A()]) == ({"a": [{"x": 1.0}]}, True)
+
+
+def test_enums_list_all_members(m):
+    """Flags list their zero, too, and what only this library has is not listed."""
+    assert [list(e)[0].name for e in (spy.BufferUsage, spy.TextureUsage, spy.FormatSupport)] == ["none"] * 3 and len(spy.BufferUsage) == len(list(spy.BufferUsage))
+    assert "int8" not in [f.name for f in spy.Feature] and not hasattr(spy.ShaderStage, "dispatch")
+    assert spy.BufferRange().size == 2**64 - 1 and spy.slangpy.Shape(None).concrete
+    with pytest.raises(RuntimeError):
+        spy.BufferDesc({"zzz": 1})
+    for bad in (lambda: spy.float3(1, 2), lambda: spy.float3([1, 2])):
+        with pytest.raises(TypeError):
+            bad()
+
+
+def test_element_types_of_matrices_bytes_and_enums(device):
+    layout = spy.Module.load_from_source(device, "element_types", "enum E { a, b }").layout
+    found = {n: layout.find_type_by_name(n).element_type for n in ("float2x3", "ByteAddressBuffer", "E")}
+    assert [t and t.full_name for t in found.values()] == ["vector<float,3>", "uint8_t", None]
+    assert layout.find_type_by_name("float2x3").inner_element_type.full_name == "float"

@@ -226,7 +226,6 @@ class ShaderStage(IntEnum):
     callable = 12
     mesh = 13
     amplification = 14
-    dispatch = 15
 
 
 for _name, _owner, _enum in [
