@@ -719,7 +719,7 @@ class Tensor:
         """The GPU's address of the first element."""
     @property
     def dtype(self) -> Struct:
-        """The Slang element type, a Struct."""
+        """The Slang element type, a TypeReflection: that of a Struct is struct.struct."""
     @property
     def device(self) -> Device:
         """The device that it lives on."""

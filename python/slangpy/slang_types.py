@@ -109,6 +109,8 @@ for _name, _get in [
     setattr(_Type, _name, property(_get))
 _Type.slang_scalar_type = property(lambda self: self.scalar_type, doc="The ScalarType of its numbers.")
 _Type.num_elements = property(lambda self: self.element_count, doc="Number of elements of an array or vector.")
+_Type.struct = property(lambda self: self, doc="The type itself.")
+_Type.device = property(lambda self: self.module.device, doc="The Device of its module.")
 _Type.rows = property(lambda self: self.row_count, doc="Number of rows of a matrix.")
 _Type.cols = property(lambda self: self.col_count, doc="Number of columns of a matrix.")
 _Struct.layout = property(_program)

@@ -411,3 +411,17 @@ def test_element_types_of_matrices_bytes_and_enums(device):
     found = {n: layout.find_type_by_name(n).element_type for n in ("float2x3", "ByteAddressBuffer", "E")}
     assert [t and t.full_name for t in found.values()] == ["vector<float,3>", "uint8_t", None]
     assert layout.find_type_by_name("float2x3").inner_element_type.full_name == "float"
+
+
+def test_types_have_the_classes_of_slangpy(device):
+    """type(t) is VectorType and so on; a tensor's dtype is the very type of its struct."""
+    m = spy.Module.load_from_source(device, "type_classes", "import slangpy;\nstruct S { float x; }\ninterface I {}\nenum E { a }\nfloat3 f(S s[2]) { return s[0].x; }")
+    names = {"float": "ScalarType", "half3": "VectorType", "float2x3": "MatrixType", "S[2]": "ArrayType", "S": "StructType", "I": "InterfaceType",
+             "E": "UnhandledType", "StructuredBuffer<float>": "StructuredBufferType", "Texture2D<float4>": "TextureType",
+             "ByteAddressBuffer": "ByteAddressBufferType", "SamplerState": "SamplerStateType", "float*": "PointerType", "Tensor<float, 2>": "TensorType"}
+    for name, kind in names.items():
+        t = m.layout.find_type_by_name(name)
+        assert type(t).__name__ == kind and isinstance(t, spy.TypeReflection) and t is m.layout.find_type_by_name(name)
+    assert type(m.layout.find_function_by_name("f").return_type) is spy.reflection.VectorType
+    t = spy.Tensor.zeros(device, (2,), m.S)
+    assert t.dtype is m.S.struct and type(t.dtype) is spy.reflection.StructType and isinstance(t.dtype, spy.reflection.SlangType)

@@ -4,7 +4,7 @@ The objects are those of slangpy itself. SlangPy has two layers of classes, Type
 both. VectorType, StructType and their like are for isinstance(); submodules: lookup, reflectiontypes."""
 from __future__ import annotations
 
-from enum import EnumMeta, IntEnum
+from enum import IntEnum
 
 from .._slangpy import (
     Attribute, DeclReflection, EntryPointLayout, FunctionReflection, ProgramLayout, ReflectionCursor, TypeLayoutReflection,
@@ -13,8 +13,8 @@ from .._slangpy import (
 
 __all__ = [
     "Attribute", "DeclKind", "DeclReflection", "EntryPointLayout", "FunctionReflection", "ModifierID", "ParameterCategory", "ProgramLayout",
-    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ScalarType", "ShaderStage", "TypeKind", "TypeLayoutReflection",
-    "TypeReflection", "VariableLayoutReflection", "VariableReflection",
+    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ShaderStage", "TypeKind", "TypeLayoutReflection",
+    "TypeReflection", "TypeScalar", "VariableLayoutReflection", "VariableReflection",
 ]
 
 
@@ -98,14 +98,7 @@ class TypeKind(IntEnum):
     enum = 20
 
 
-class _ScalarMeta(EnumMeta):
-    """isinstance(x, ScalarType) also holds for a TypeReflection that is a scalar type, as SlangPy's class of that name."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return type.__instancecheck__(cls, instance) or (isinstance(instance, TypeReflection) and instance.kind == 5)
-
-
-class ScalarType(IntEnum, metaclass=_ScalarMeta):
+class TypeScalar(IntEnum):
     """TypeReflection.ScalarType: the type of a scalar, or of a vector's or matrix's components."""
 
     none = 0
@@ -229,7 +222,7 @@ class ShaderStage(IntEnum):
 
 
 for _name, _owner, _enum in [
-    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", ScalarType),
+    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", TypeScalar),
     ("ResourceShape", "TypeReflection", ResourceShape), ("ResourceAccess", "TypeReflection", ResourceAccess),
     ("ParameterCategory", "TypeReflection", ParameterCategory),
 ]:

@@ -1,5 +1,6 @@
 // The classes Tensor and NDBuffer: N-dimensional arrays in device memory.
 #include "objects/objects.h"
+#include "objects/reflection.h"
 #include "values/math_view.h"
 
 #include <string.h>
@@ -625,7 +626,7 @@ static PyObject *spyp_tensor_get_dtype(PyObject *self, void *ignored) {
         const spy_type_info *type = spy_reflect_type(module->module, info.type);
         if (!type) spyp_raise(t->device);
         spyp_leave(t->device);
-        if (type) t->dtype = spyp_struct_make(module, type);
+        if (type) t->dtype = spyp_reflect_type(SPYP_TYPE, module, type);
     }
     Py_DECREF(module);
     return Py_XNewRef(t->dtype);
@@ -814,7 +815,7 @@ static PyGetSetDef spyp_tensor_getset[] = {
     { "element_count", spyp_tensor_get, NULL, "The product of the sizes.", (void *)SPYP_COUNT },
     { "ndim", spyp_tensor_get, NULL, "Number of dimensions.", (void *)SPYP_NDIM },
     { "device_address", spyp_tensor_get, NULL, "The GPU's address of the first element.", (void *)SPYP_ADDRESS },
-    { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a Struct.", NULL },
+    { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a TypeReflection: that of a Struct is struct.struct.", NULL },
     { "device", spyp_tensor_get_device, NULL, "The device that it lives on.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
