@@ -170,7 +170,7 @@ $B/played/libnvrtc.so: tests/unit/fake_cuda/nvrtc.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@ -ldl
 
-fake_cuda_tests := test_build test_cuda test_cuda_capture test_cuda_graph test_cuda_pack test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
+fake_cuda_tests := test_build test_cuda test_cuda_capture test_cuda_graph test_cuda_pack test_cuda_peer test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
 $(foreach t,$(fake_cuda_tests),$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)

@@ -8503,7 +8503,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "#pragma unroll\n"
     "    for (int i = 0; i < 4; i++) wb0[i] = wb1[i] = 0;\n"
     "    int tile = block_x(), buffer = 0;\n"
-    "    auto fetch = [&](int t, int b) {\n"
+    "\n"
+    "    auto fetch = [&](int turn, int b) {\n"
+    "        const int t = tiles - 1 - turn;\n"
     "        wide.template fetch<N::I, !N::F32>(sb + b * 32768, x, t * 128 + wg * 64, rows, wt);\n"
     "        wide.template fetch<128, true>(sb + b * 32768 + 16384, between, t * 128 + wg * 64, rows, wt);\n"
     "    };\n"
@@ -8514,7 +8516,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        if (tile + blocks_x() < tiles) fetch(tile + blocks_x(), buffer ^ 1);\n"
     "        copy_commit();\n"
     "        const u32 sX = sb + buffer * 32768, sG = sX + 16384, aX = s0 + buffer * 32768, aG = aX + 16384;\n"
-    "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;\n"
+    "        const int row = (tiles - 1 - tile) * 128 + wg * 64 + warp * 16 + l.gid;\n"
     "        u32 a[8][4];\n"
     "        if constexpr (D == 3) {\n"
     "            float acc[64];\n"
@@ -9399,6 +9401,10 @@ static const char *const spyi_slang_mlp[] = {
     "    static const int Words = ((Ends > Width ? Ends : Width) + 15) / 16 * 8;\n"
     "    static const int HiddenWords = Width / 16 * 8;\n"
     "\n"
+    "    static const int FirstRoom = ((Inputs + 15) / 16 + Bias) * (((Depth == 0 ? Outputs : Width) + 7) / 8) * 128;\n"
+    "    static const int Shape = Inputs + Outputs * 256 + Width * 65536 + (Depth * 2 + Bias) * 16777216;\n"
+    "    static const int HiddenRoom = (Width / 16 + Bias) * (Width / 8) * 128;\n"
+    "\n"
     "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;\n"
     "\n"
     "\n"
@@ -9486,7 +9492,7 @@ static const char *const spyi_slang_mlp[] = {
     "            layer(at, inputs, outputs, h, z, 0);\n"
     "            at = at + (inputs + Bias) * outputs;\n"
     "        }\n"
-    "        [loop]\n"
+    "        [loop]",
     "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(z[o]);\n"
     "        return y;\n"
     "    }\n"
@@ -9498,7 +9504,7 @@ static const char *const spyi_slang_mlp[] = {
     "        case cuda:\n"
     "            if (units != 0)\n"
     "            {\n"
-    "                spyi_warp_needs();",
+    "                spyi_warp_needs();\n"
     "                if (spyi_warp_ready(weights._data, weights._grad))\n"
     "                {\n"
     "                    run_units_bwd(x, dy);\n"
@@ -9524,13 +9530,17 @@ static const char *const spyi_slang_mlp[] = {
     "        float[Inputs] p = x.p, dx = {};\n"
     "        T *w = weights._data;\n"
     "        T *g = weights._grad;\n"
+    "\n"
+    "        int tiles = Width > 64 ? spyi_warp_opaque(Width / 8) : Width / 8;\n"
     "        bool adds = weights.has_gradient();\n"
+    "        int room = spyi_mlp_rooms != 0 ? spyi_warp_room(g, Shape) : 0; // of the layer; 0 means none\n"
+    "        int first_room = room;\n"
     "        spyi_warp_gather(Inputs, p, h);\n"
     "        if (Depth == 0) spyi_warp_finish(Bias, 1, Inputs, Outputs, w, h, y);\n"
     "        if (Depth > 0)\n"
     "        {\n"
-    "            [ForceUnroll]\n"
-    "            for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "            [loop]\n"
+    "            for (int from = 0; from < tiles; from = from + Tiles)\n"
     "            {\n"
     "                spyi_warp_begin(Bias, Width, Tiles, w + Inputs * Width, from, sums);\n"
     "                spyi_warp_multiply(1, Inputs, Width, Tiles, w, from, h, sums);\n"
@@ -9544,8 +9554,8 @@ static const char *const spyi_slang_mlp[] = {
     "                for (int i = 0; i < HiddenWords; i = i + 1) z[l * HiddenWords + i] = e[i];\n"
     "                if (l == Depth - 1) break;\n"
     "                activate_words(e, h);\n"
-    "                [ForceUnroll]\n"
-    "                for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "                [loop]\n"
+    "                for (int from = 0; from < tiles; from = from + Tiles)\n"
     "                {\n"
     "                    spyi_warp_begin(Bias, Width, Tiles, w + Width * Width, from, sums);\n"
     "                    spyi_warp_multiply(0, Width, Width, Tiles, w, from, h, sums);\n"
@@ -9569,15 +9579,16 @@ static const char *const spyi_slang_mlp[] = {
     "        spyi_warp_gather(Outputs, dy, d);\n"
     "        if (Depth == 0)\n"
     "        {\n"
-    "            if (adds) spyi_warp_weigh(Bias, 1, 1, Inputs, Outputs, g, h, d, by);\n"
+    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, 1, 1, Inputs, Outputs, g, room, h, d, by);\n"
     "            spyi_warp_back_inputs(1, Inputs, Outputs, w, d, by, dx);\n"
     "        }\n"
     "        if (Depth > 0)\n"
     "        {\n"
     "            g = g + (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width;\n"
-    "            if (adds) spyi_warp_weigh(Bias, 0, 1, Width, Outputs, g, h, d, by);\n"
-    "            [unroll]\n"
-    "            for (int f = 0; f < Width / 16; f = f + 1)\n"
+    "            if (room != 0) room = room + FirstRoom + (Depth - 1) * HiddenRoom;\n"
+    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, 0, 1, Width, Outputs, g, room, h, d, by);\n"
+    "            [loop]\n"
+    "            for (int f = 0; f < tiles / 2; f = f + 1)\n"
     "            {\n"
     "                spyi_warp_back_hidden(1, Width, Outputs, w, f, d, two);\n"
     "                pass_slopes(two, f, z, (Depth - 1) * HiddenWords, e);\n"
@@ -9586,7 +9597,8 @@ static const char *const spyi_slang_mlp[] = {
     "            for (int l = Depth - 1; l > 0; l = l - 1)\n"
     "            {\n"
     "                w = w - (Width + Bias) * Width;\n"
-    "                g = g - (Width + Bias) * Width;\n"
+    "                g = g - (Width + Bias) * Width;",
+    "                if (room != 0) room = room - HiddenRoom;\n"
     "                [unroll]\n"
     "                for (int i = 0; i < HiddenWords; i = i + 1)\n"
     "                {\n"
@@ -9594,19 +9606,48 @@ static const char *const spyi_slang_mlp[] = {
     "                    h[i] = spyi_warp_pack(Activation.value(spyi_warp_half(v, 0)), Activation.value(spyi_warp_half(v, 1)));\n"
     "                    d[i] = e[i];\n"
     "                }\n"
-    "                if (adds) spyi_warp_weigh(Bias, 0, 0, Width, Width, g, h, d, by);\n"
-    "                [unroll]\n"
-    "                for (int f = 0; f < Width / 16; f = f + 1)\n"
+    "                if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, 0, 0, Width, Width, g, room, h, d, by);\n"
+    "                [loop]\n"
+    "                for (int f = 0; f < tiles / 2; f = f + 1)\n"
     "                {\n"
-    "                    spyi_warp_back_hidden(0, Width, Width, w, f, d, two);",
+    "                    spyi_warp_back_hidden(0, Width, Width, w, f, d, two);\n"
     "                    pass_slopes(two, f, z, (l - 1) * HiddenWords, e);\n"
     "                }\n"
     "            }\n"
     "            spyi_warp_gather(Inputs, p, h);\n"
-    "            if (adds) spyi_warp_weigh(Bias, 1, 0, Inputs, Width, weights._grad, h, e, by);\n"
+    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, 1, 0, Inputs, Width, weights._grad, first_room, h, e, by);\n"
     "            spyi_warp_back_inputs(0, Inputs, Width, weights._data, e, by, dx);\n"
     "        }\n"
     "        x = DifferentialPair<float[Inputs]>(x.p, dx);\n"
+    "    }\n"
+    "\n"
+    "\n"
+    "    public static void spyi_open_room(T *gradient, int number, int room)\n"
+    "    {\n"
+    "        spyi_warp_needs();\n"
+    "        spyi_warp_open_room(gradient, Shape, number, room);\n"
+    "    }\n"
+    "\n"
+    "    public static void spyi_pour(T *gradient, int room)\n"
+    "    {\n"
+    "        T *g = gradient;\n"
+    "        spyi_warp_needs();\n"
+    "        if (Depth == 0)\n"
+    "        {\n"
+    "            spyi_warp_pour(Bias, 1, 1, Inputs, Outputs, g, room);\n"
+    "            return;\n"
+    "        }\n"
+    "        spyi_warp_pour(Bias, 1, 0, Inputs, Width, g, room);\n"
+    "        g = g + (Inputs + Bias) * Width;\n"
+    "        room = room + FirstRoom;\n"
+    "        [loop]\n"
+    "        for (int l = 1; l < Depth; l = l + 1)\n"
+    "        {\n"
+    "            spyi_warp_pour(Bias, 0, 0, Width, Width, g, room);\n"
+    "            g = g + (Width + Bias) * Width;\n"
+    "            room = room + HiddenRoom;\n"
+    "        }\n"
+    "        spyi_warp_pour(Bias, 0, 1, Width, Outputs, g, room);\n"
     "    }\n"
     "\n"
     "    static void activate_words(inout uint z[Words], inout uint h[Words])\n"
@@ -9658,7 +9699,7 @@ static const char *const spyi_slang_mlp[] = {
     "            layer_gradient(at, Width, outputs, shared, h, d, before);\n"
     "            [loop]\n"
     "            for (int i = 0; i < Width; i = i + 1) d[i] = before[i] * Activation.slope(z[(l - 1) * Most + i]);\n"
-    "        }\n"
+    "        }",
     "        [loop]\n"
     "        for (int i = 0; i < Inputs; i = i + 1) h[i] = p[i];\n"
     "        layer_gradient(0, Inputs, Depth == 0 ? Outputs : Width, shared, h, d, before);\n"
@@ -9705,7 +9746,7 @@ static const char *const spyi_slang_mlp[] = {
     "        [loop]\n"
     "        for (int i = 0; i < Width; i = i + 1) h[i] = Activation.value(z[from + i]);\n"
     "    }\n"
-    "",
+    "\n"
     "    static void activate_direction(inout float z[Most], inout float dz[Most], inout float h[Most], inout float dh[Most])\n"
     "    {\n"
     "        [loop]\n"
@@ -9780,7 +9821,7 @@ static const char *const spyi_slang_mlp[] = {
     "        }\n"
     "        if (!weights.has_gradient()) return;\n"
     "\n"
-    "        [loop]\n"
+    "        [loop]",
     "        for (int i = 0; i < inputs + Bias; i = i + 1)\n"
     "        {\n"
     "            float v = i < inputs ? x[min(i, Most - 1)] : 1.0;\n"
@@ -9816,7 +9857,19 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
     "implementing mlp;\n"
+    "\n"
+    "\n"
+    "public extern static const int spyi_mlp_rooms = 0;\n"
     "\n"
     "internal void spyi_warp_needs()\n"
     "{\n"
@@ -9835,6 +9888,10 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "}\n"
     "MLPW_D u32 swap(u32 v, int mask) { return __shfl_xor_sync(~0u, v, mask); }\n"
     "MLPW_D u32 pick(u32 a, u32 b, u32 which) { return __byte_perm(a, b, which); }\n"
+    "MLPW_D int opaque(int v) { // the same number, which the compiler does not know\n"
+    "    asm(\"\" : \"+r\"(v));\n"
+    "    return v;\n"
+    "}\n"
     "MLPW_D float number(u32 v) { return __uint_as_float(v); }\n"
     "MLPW_D u32 bits(float v) { return __float_as_uint(v); }\n"
     "MLPW_D u32 pack(float lo, float hi) {\n"
@@ -9914,9 +9971,9 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "#pragma unroll\n"
     "        for (int i = 0; i < WORDS; i++) w[i] = 0;\n"
     "    }\n"
-    "\n"
+    "",
     "    MLPW_D u32 with(const Piece &other, int i) const {\n"
-    "        if constexpr (BYTES == 2) return pick(w[i / 2], other.w[i / 2], i % 2 ? 0x7632 : 0x5410);",
+    "        if constexpr (BYTES == 2) return pick(w[i / 2], other.w[i / 2], i % 2 ? 0x7632 : 0x5410);\n"
     "        else return pack(number(w[i]), number(other.w[i]));\n"
     "    }\n"
     "    MLPW_D float one(int i) const { return BYTES == 4 ? number(w[i]) : widen((unsigned short)(w[i / 2] >> i % 2 * 16)); }\n"
@@ -10005,13 +10062,13 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        }\n"
     "#pragma unroll\n"
     "        for (int i = 0; i < P; i++) {\n"
-    "            const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);\n"
+    "            const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);",
     "            mma(sums + i * 8, a + f * 8, b0, b1);\n"
     "            mma(sums + i * 8 + 4, a + f * 8 + 4, b0, b1);\n"
     "        }\n"
     "    }\n"
     "}\n"
-    "",
+    "\n"
     "template<int P> MLPW_D void keep(const float *sums, int from, u32 *a) {\n"
     "#pragma unroll\n"
     "    for (int i = 0; i < P; i++) {\n"
@@ -10053,6 +10110,69 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "}\n"
     "\n"
     "\n"
+    "#ifndef SPY_MLP_EMULATED\n"
+    "extern __shared__ __align__(16) unsigned spy_mlp_room[];\n"
+    "MLPW_D void group_sync() { __syncthreads(); }\n"
+    "MLPW_D void warp_sync() { __syncwarp(); }\n"
+    "MLPW_D int group_threads() { return (int)(blockDim.x * blockDim.y * blockDim.z); }\n"
+    "MLPW_D int group_thread() { return (int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }\n"
+    "MLPW_D int group_number() { return (int)blockIdx.x; }\n"
+    "MLPW_D bool opens() { return true; }\n"
+    "MLPW_D bool closes() { return true; }\n"
+    "\n"
+    "MLPW_D void lock(u32 *word) {\n"
+    "    if (lane() == 0) {\n"
+    "        u32 was;\n"
+    "        do asm volatile(\"atom.acquire.cta.shared.cas.b32 %0, [%1], 0, 1;\" : \"=r\"(was) : \"r\"((u32)__cvta_generic_to_shared(word)) : \"memory\");\n"
+    "        while (was);\n"
+    "    }\n"
+    "    __syncwarp();\n"
+    "}\n"
+    "MLPW_D void unlock(u32 *word) {\n"
+    "    __syncwarp();\n"
+    "    if (lane() == 0) asm volatile(\"st.release.cta.shared.b32 [%0], 0;\" ::\"r\"((u32)__cvta_generic_to_shared(word)) : \"memory\");\n"
+    "}\n"
+    "#endif\n"
+    "enum { ROOMS = 128, LOCKS = 32 };\n"
+    "MLPW_D void open_rooms(int words) {\n"
+    "    if (opens())\n"
+    "        for (int i = group_thread(); i < words / 4; i += group_threads()) ((uint4 *)spy_mlp_room)[i] = uint4{0, 0, 0, 0};\n"
+    "    group_sync();\n"
+    "    if (group_thread() == 0) spy_mlp_room[0] = words;\n"
+    "}\n"
+    "MLPW_D void open_room(const void *gradient, int network, int number, int first) {\n"
+    "    u32 *r = spy_mlp_room + number * 4 + 4;\n"
+    "    if (group_thread() == 0) spy_mlp_room[1] = number + 1, r[0] = (u32)(u64)gradient, r[1] = (u32)((u64)gradient >> 32), r[2] = first, r[3] = network;\n"
+    "}\n"
+    "\n"
+    "MLPW_D int room_of(const void *gradient, int network) {\n"
+    "    int first = 0;\n"
+    "    for (u32 i = 0; i < spy_mlp_room[1]; i++) {\n"
+    "        const u32 *r = spy_mlp_room + i * 4 + 4;\n"
+    "        if (first == 0 && r[0] == (u32)(u64)gradient && r[1] == (u32)((u64)gradient >> 32) && r[3] == (u32)network) first = (int)r[2];\n"
+    "    }\n"
+    "    return first;\n"
+    "}\n"
+    "\n"
+    "template<int BIAS, int K, int N> struct RoomOf { enum { WORDS = ((K + 15) / 16 + BIAS) * ((N + 7) / 8) * 128 }; };\n"
+    "MLPW_D bool fits_room(int first, int words) { return first && (u32)(first + words) <= spy_mlp_room[0]; }\n"
+    "",
+    "template<int P> MLPW_D void add_room(int first, const float *sums, float by) {\n"
+    "    float4 *to = (float4 *)(spy_mlp_room + first) + lane();\n"
+    "    u32 *word = spy_mlp_room + LOCKS + (first / 128 + first / 1024) % 64;\n"
+    "    lock(word);\n"
+    "    float4 v[P];\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < P; i++) v[i] = to[i * 32];\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < P; i++) {\n"
+    "        v[i].x += sums[i * 4] * by, v[i].y += sums[i * 4 + 1] * by, v[i].z += sums[i * 4 + 2] * by, v[i].w += sums[i * 4 + 3] * by;\n"
+    "        to[i * 32] = v[i];\n"
+    "    }\n"
+    "    unlock(word);\n"
+    "}\n"
+    "\n"
+    "\n"
     "MLPW_D float scale(float most) {\n"
     "    u32 m = bits(most);\n"
     "#pragma unroll\n"
@@ -10081,11 +10201,44 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    else add_halves((T *)((u64)to & ~(u64)3), (u64)to & 2 ? pack(0.f, v) : pack(v, 0.f), some);\n"
     "}\n"
     "\n"
-    "\n"
-    "template<int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void weigh(T *to, const u32 *h, const u32 *d, float by) {\n"
-    "    constexpr int TILES = (N + 7) / 8, P = LAST ? 1 : TILES % 8 == 0 ? 8 : TILES % 6 == 0 ? 6 : TILES % 4 == 0 ? 4 : 2;\n"
-    "    constexpr int UNROLL = K > 64 ? 1 : 8; // unrolled, large layers take the compiler many seconds\n"
+    "template<int BIAS, int FIRST, int LAST, int K, int N, int P, class T> MLPW_D void spread(T *to, int f, int from, const float *s, float by) {\n"
     "    const int g = lane() / 4, t = lane() % 4;\n"
+    "    const bool one = BIAS && f == (K + 15) / 16; // the biases' input is 1\n"
+    "#pragma unroll\n"
+    "    for (int e = 0; e < 4; e++) {\n"
+    "        const int k = one ? K : FIRST ? f * 16 + g + e / 2 * 8 : g * (K / 8) + f * 2 + e / 2;\n"
+    "        const bool some = one ? g == 0 && e < 2 : !FIRST || k < K;\n"
+    "        if constexpr (LAST) {\n"
+    "            const int n = from * 8 + t * 2 + e % 2;\n"
+    "            add_one(to + k * N + n, s[e] * by, some && n < N);\n"
+    "        } else add<N / 8, P>(to + k * N + (t * 2 + e % 2) * (N / 8) + from, s + e, by, some);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int BIAS, int FIRST, int LAST, int K, int N, int P, class T> __device__ __noinline__ void spread_apart(T *to, int f, int from, const float *s, float by) {\n"
+    "    spread<BIAS, FIRST, LAST, K, N, P>(to, f, from, s, by);\n"
+    "}\n"
+    "template<int LAST, int N> struct TilesOf { enum { ALL = (N + 7) / 8, P = LAST ? 1 : ALL % 8 == 0 ? 8 : ALL % 6 == 0 ? 6 : ALL % 4 == 0 ? 4 : 2 }; };\n"
+    "\n"
+    "template<int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void pour(T *to, int first) {\n"
+    "    constexpr int P = TilesOf<LAST, N>::P, COLUMNS = TilesOf<LAST, N>::ALL / P, PARTS = ((K + 15) / 16 + BIAS) * COLUMNS;\n"
+    "    if (!closes() || !to || (u64)to % 16 || !fits_room(first, RoomOf<BIAS, K, N>::WORDS)) return;\n"
+    "#pragma unroll 1\n"
+    "    for (int i = group_thread() / 32; i < PARTS; i += group_threads() / 32) {\n"
+    "        const int q = (i + group_number()) % PARTS; // groups begin in different places of the gradient\n"
+    "        const float4 *from = (const float4 *)(spy_mlp_room + first + q * P * 128) + lane();\n"
+    "        float s[P * 4];\n"
+    "#pragma unroll\n"
+    "        for (int p = 0; p < P; p++) s[p * 4] = from[p * 32].x, s[p * 4 + 1] = from[p * 32].y, s[p * 4 + 2] = from[p * 32].z, s[p * 4 + 3] = from[p * 32].w;\n"
+    "        spread<BIAS, FIRST, LAST, K, N, P>(to, q / COLUMNS, q % COLUMNS * P, s, 1.f);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<int IN_ROOM, int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void weigh(T *to, int first, const u32 *h, const u32 *d, float by) {\n"
+    "    constexpr int TILES = TilesOf<LAST, N>::ALL, P = TilesOf<LAST, N>::P;",
+    "    constexpr int UNROLL = K > 64 ? 1 : 8; // unrolled, large layers take the compiler many seconds\n"
+    "    const bool room = IN_ROOM && fits_room(first, RoomOf<BIAS, K, N>::WORDS);\n"
     "#pragma unroll\n"
     "    for (int from = 0; from < TILES; from += P) {\n"
     "        u32 b[P][4];\n"
@@ -10100,7 +10253,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "#pragma unroll\n"
     "            for (int r = 0; r < 2; r++)\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < 4; i++) a[r][i] = one ? 0x3c003c00u : transpose(h[f * 8 + r * 4 + i % 2 * 2 + i / 2]);",
+    "                for (int i = 0; i < 4; i++) a[r][i] = one ? 0x3c003c00u : transpose(h[f * 8 + r * 4 + i % 2 * 2 + i / 2]);\n"
     "            float s[P * 4];\n"
     "#pragma unroll\n"
     "            for (int i = 0; i < P; i++) {\n"
@@ -10108,15 +10261,13 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "                mma(s + i * 4, a[0], b[i][0], b[i][1]);\n"
     "                mma(s + i * 4, a[1], b[i][2], b[i][3]);\n"
     "            }\n"
+    "            if (room) add_room<P>(first + (f * (TILES / P) + from / P) * P * 128, s, by);\n"
+    "            else if constexpr (IN_ROOM) { // in a copy, so that s stays in registers\n"
+    "                float copy[P * 4];\n"
     "#pragma unroll\n"
-    "            for (int e = 0; e < 4; e++) {\n"
-    "                const int k = one ? K : FIRST ? f * 16 + g + e / 2 * 8 : g * (K / 8) + f * 2 + e / 2;\n"
-    "                const bool some = one ? g == 0 && e < 2 : !FIRST || k < K;\n"
-    "                if constexpr (LAST) {\n"
-    "                    const int n = from * 8 + t * 2 + e % 2;\n"
-    "                    add_one(to + k * N + n, s[e] * by, some && n < N);\n"
-    "                } else add<N / 8, P>(to + k * N + (t * 2 + e % 2) * (N / 8) + from, s + e, by, some);\n"
-    "            }\n"
+    "                for (int i = 0; i < P * 4; i++) copy[i] = s[i];\n"
+    "                spread_apart<BIAS, FIRST, LAST, K, N, P>(to, f, from, copy, by);\n"
+    "            } else spread<BIAS, FIRST, LAST, K, N, P>(to, f, from, s, by);\n"
     "        }\n"
     "    }\n"
     "}\n"
@@ -10153,7 +10304,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "}\n"
     "\n"
     "template<int LAST, int K, int N, class T> MLPW_D void back_inputs(const T *w, const u32 *d, float by, float *dx) {\n"
-    "#pragma unroll\n"
+    "#pragma unroll (K > 64 && N > 64 ? 1 : 16)\n"
     "    for (int i = 0; i < (K + 7) / 8; i++) {\n"
     "        float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};\n"
     "        const int row = i * 8 + lane() / 4;\n"
@@ -10193,21 +10344,36 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    spyi_warp_needs();\n"
     "    spyi_warp_store_row(to, row);\n"
     "}\n"
+    "\n"
+    "",
+    "public void spyi_open_rooms(int words)\n"
+    "{\n"
+    "    spyi_warp_needs();\n"
+    "    spyi_warp_open_rooms(words);\n"
+    "}\n"
+    "\n"
+    "public void spyi_meet_warp() { __intrinsic_asm \"spy_mlp_warp::warp_sync()\"; }\n"
+    "public void spyi_meet() { __intrinsic_asm \"spy_mlp_warp::group_sync()\"; }\n"
+    "internal void spyi_warp_open_rooms(int words) { __intrinsic_asm \"spy_mlp_warp::open_rooms($0)\"; }\n"
     "internal void spyi_warp_load_row<Row>(Row *from, out Row to) { __intrinsic_asm \"spy_mlp_warp::load_row($0, $1)\"; }\n"
     "internal void spyi_warp_load_halves<let N : int>(int n, half *from, int step, out float to[N]) { __intrinsic_asm \"spy_mlp_warp::load_halves<$0>($1, $2, (float *)($3))\"; }\n"
     "internal void spyi_warp_store_row<Row>(Row *to, inout Row from) { __intrinsic_asm \"spy_mlp_warp::store_row($0, $1)\"; }\n"
     "\n"
     "\n"
     "internal bool spyi_warp_ready<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::ready($0, $1)\"; }\n"
-    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }",
+    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }\n"
     "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
     "internal void spyi_warp_multiply<T, let A : int, let S : int>(int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3>($4, $5, (unsigned *)($6), (float *)($7))\"; }\n"
     "internal void spyi_warp_keep<let A : int, let S : int>(int p, inout float sums[S], int from, inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0>((float *)($1), $2, (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_finish<T, let A : int, let O : int>(int bias, int first, int k, int o, T *w, inout uint a[A], inout float y[O]) { __intrinsic_asm \"spy_mlp_warp::finish<$0, $1, $2, $3>($4, (unsigned *)($5), (float *)($6))\"; }\n"
     "internal float spyi_warp_half(uint word, int which) { __intrinsic_asm \"spy_mlp_warp::widen((unsigned short)(($0) >> ($1) * 16))\"; }\n"
     "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }\n"
+    "internal int spyi_warp_opaque(int v) { __intrinsic_asm \"spy_mlp_warp::opaque($0)\"; }\n"
     "internal float spyi_warp_scale(float most) { __intrinsic_asm \"spy_mlp_warp::scale($0)\"; }\n"
-    "internal void spyi_warp_weigh<T, let A : int, let D : int>(int bias, int first, int last, int k, int n, T *to, inout uint h[A], inout uint d[D], float by) { __intrinsic_asm \"spy_mlp_warp::weigh<$0, $1, $2, $3, $4>($5, (unsigned *)($6), (unsigned *)($7), $8)\"; }\n"
+    "internal void spyi_warp_weigh<T, let A : int, let D : int>(int rooms, int bias, int first, int last, int k, int n, T *to, int room, inout uint h[A], inout uint d[D], float by) { __intrinsic_asm \"spy_mlp_warp::weigh<$0, $1, $2, $3, $4, $5>($6, $7, (unsigned *)($8), (unsigned *)($9), $10)\"; }\n"
+    "internal void spyi_warp_open_room<T>(T *gradient, int network, int number, int first) { __intrinsic_asm \"spy_mlp_warp::open_room($0, $1, $2, $3)\"; }\n"
+    "internal int spyi_warp_room<T>(T *gradient, int network) { __intrinsic_asm \"spy_mlp_warp::room_of($0, $1)\"; }\n"
+    "internal void spyi_warp_pour<T>(int bias, int first, int last, int k, int n, T *to, int room) { __intrinsic_asm \"spy_mlp_warp::pour<$0, $1, $2, $3, $4>($5, $6)\"; }\n"
     "internal void spyi_warp_back_hidden<T, let D : int>(int last, int k, int n, T *w, int f, inout uint d[D], inout float sums[16]) { __intrinsic_asm \"spy_mlp_warp::back_hidden<$0, $1, $2>($3, $4, (unsigned *)($5), (float *)($6))\"; }\n"
     "internal void spyi_warp_back_inputs<T, let D : int, let I : int>(int last, int k, int n, T *w, inout uint d[D], float by, inout float dx[I]) { __intrinsic_asm \"spy_mlp_warp::back_inputs<$0, $1, $2>($3, (unsigned *)($4), $5, (float *)($6))\"; }",
     NULL
@@ -45869,14 +46035,36 @@ typedef struct spyi_batch {
     uint32_t shape, options;           // arguments of spyi_mlp_forward()
 } spyi_batch;
 
+// How a call with networks of `import mlp;` runs.
+typedef enum spyi_batch_way {
+    SPYI_BATCH_NONE,
+    SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
+    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+} spyi_batch_way;
+
+// Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
+enum { SPYI_MOST_ROOMS = 7 };
+typedef struct spyi_rooms {
+    uint32_t count;
+    uint32_t words;    // of a group's shared memory
+    uint32_t resident; // groups of a multiprocessor
+    struct {
+        uint32_t leaf; // the network's parameters
+        uint32_t first; // the room's first word
+        const spyi_type *network;
+    } items[SPYI_MOST_ROOMS];
+} spyi_rooms;
+
+// Fills *rooms for a call of the device. Returns false if there are none, as in a forward call.
+SPYI_FN bool spyi_rooms_of(const spyi_bound *bound, const spyi_limits *limits, spyi_rooms *rooms);
 // Sets bound->whole_warps and bound->is_batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
 // Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
 SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
                            spyi_text *why);
-// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
-// single thread.
-SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: the
+// variant's key.batch. `single`: by a single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, int batch, bool single,
                                 spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
@@ -48645,6 +48833,69 @@ static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const 
     spyi_text_free(&why);
 }
 
+// >>rooms
+
+// Returns the leaf of a network's parameters, or -1.
+static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
+    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
+}
+
+enum {
+    SPYI_ROOM_HEAD = 128,     // words before the first room
+    SPYI_ROOM_RESERVE = 4096, // bytes that the kernel may have beside
+    SPYI_ROOM_SMALL = 9216    // words of networks up to width 32, mostly
+};
+
+typedef struct spyi_room_search {
+    const spyi_limits *limits;
+    spyi_rooms *rooms;
+} spyi_room_search;
+
+// Words of a layer's part of a room: RoomOf in slang/mlp_matrix.slang.
+static uint64_t spyi_room_words(long inputs, long outputs, bool bias) {
+    return (uint64_t)((inputs + 15) / 16 + bias) * (uint64_t)((outputs + 7) / 8) * 128;
+}
+
+static void spyi_find_room(const spyi_bound *b, const spyi_node *node, const spyi_mlp *m, void *context) {
+    const spyi_room_search *search = (const spyi_room_search *)context;
+    spyi_rooms *rooms = search->rooms;
+    spyi_text why = { NULL, 0, 0 };
+    int32_t leaf = spyi_weights_of(b, node);
+    bool fits = spyi_mlp_fits(m, &search->limits->profile, &why);
+    spyi_text_free(&why);
+    uint32_t most = search->limits->info.max_shared_bytes;
+    most = most > SPYI_ROOM_RESERVE ? (most - SPYI_ROOM_RESERVE) / 16 * 4 : 0;
+    if (!fits || leaf < 0 || b->leaves[leaf].batch_rank || rooms->count == SPYI_MOST_ROOMS ||
+        rooms->words + 128 > most || m->depth < 0 || m->depth > 1000)
+        return;
+    uint64_t words = rooms->words;
+    if (m->depth == 0) words += spyi_room_words(m->inputs, m->outputs, m->bias);
+    else
+        words += spyi_room_words(m->inputs, m->width, m->bias) +
+                 (uint64_t)(m->depth - 1) * spyi_room_words(m->width, m->width, m->bias) +
+                 spyi_room_words(m->width, m->outputs, m->bias);
+    rooms->items[rooms->count].leaf = (uint32_t)leaf;
+    rooms->items[rooms->count].first = rooms->words;
+    rooms->items[rooms->count++].network = node->type;
+    rooms->words = words < most ? (uint32_t)words : most; // layers that do not fit add to memory
+}
+
+SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_rooms *rooms) {
+    spyi_room_search search;
+    const uint32_t *threads = b->options.threads;
+    memset(rooms, 0, sizeof *rooms);
+    rooms->words = SPYI_ROOM_HEAD;
+    search.limits = limits;
+    search.rooms = rooms;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || !b->whole_warps || b->options.deterministic ||
+        b->options.shared_bytes || threads[0] % 32 || threads[1] * threads[2] > 1)
+        return false;
+    spyi_each_network(b, 0, b->param_count, spyi_find_room, &search);
+    // ptxas gives a thread 128 registers at width 32, so that two groups of 256 threads fit a multiprocessor, and 255 from width 64 on.
+    rooms->resident = rooms->words <= SPYI_ROOM_SMALL ? 2 : 1;
+    return rooms->count > 0;
+}
+
 // >>calls that are nothing but a network
 
 // Fills *batch, or writes why the batch engine does not take the network.
@@ -48684,11 +48935,6 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
     batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
     batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
     return true;
-}
-
-// Returns the leaf of a network's parameters, or -1.
-static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
-    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
 }
 
 SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
@@ -48751,7 +48997,7 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
 
 typedef struct spyi_network_text {
     const spyi_limits *limits;
-    bool batch;  // the call runs the batch engine
+    int batch;   // the variant's key.batch
     bool single; // the call has one element, and one thread
     spyi_text *out;
 } spyi_network_text;
@@ -48761,7 +49007,7 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     const spyi_network_text *to = (const spyi_network_text *)context;
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
-    if (to->batch) {
+    if (to->batch == SPYI_BATCH_ENGINE) {
         spyi_batch batch;
         spyi_batch_of(b, to->limits, &batch, &why);
         spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
@@ -48778,6 +49024,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
         spyi_text_add(out, "matrix units (mma.sync), products of halves, sums in float");
         if (m->inputs % 16) spyi_text_add(out, "; inputs padded to %ld", (m->inputs + 15) / 16 * 16);
         if (m->outputs % 8) spyi_text_add(out, "; outputs padded to %ld", (m->outputs + 7) / 8 * 8);
+        if (b->mode && to->batch == SPYI_BATCH_ROOMS)
+            spyi_text_add(out, "; each group sums the gradients of all its elements in shared memory");
         if (!b->whole_warps)
             spyi_text_add(out, "; plain loops in a warp of fewer than 32 elements, since the function "
                                "may change more than its outputs");
@@ -48786,7 +49034,7 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text_free(&why);
 }
 
-SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, int batch, bool single,
                                 spyi_text *out) {
     spyi_network_text context;
     context.limits = limits;
@@ -49209,7 +49457,6 @@ typedef struct spyi_variant_key {
     uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t whole;   // wide: no thread has fewer than `width` elements, so the kernel needs no guards
     uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
                      // calls; in tiled variants the rows of a tile in which a thread has elements
     uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
@@ -49226,7 +49473,7 @@ typedef struct spyi_variant_key {
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
-    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
+    uint8_t batch;     // spyi_batch_way
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
 } spyi_variant_key;
@@ -49574,6 +49821,12 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN const spyi_prologue *spyi_batch_prologue(void);
 SPYI_FN void spyi_batch_size(spyi_emit_state *s); // sets the group's threads and shared memory
 
+// >>rooms.c: groups that sum the gradients of networks in shared memory
+SPYI_FN void spyi_rooms_size(spyi_emit_state *s); // sets the group's shared memory
+// Write what stands before and behind the statements for a thread's element: between them is a loop over its elements.
+SPYI_FN void spyi_open_rooms(spyi_emit_state *s);
+SPYI_FN void spyi_close_rooms(spyi_emit_state *s);
+
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
 // Returns the function that puts two values of a reduction together; NULL means that they are added.
@@ -49631,7 +49884,7 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key) {
-    return key->width > 1 && !key->team && !key->whole && (key->rank == 1 || key->crosses);
+    return key->width > 1 && !key->team && (key->rank == 1 || key->crosses);
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
@@ -50658,7 +50911,9 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_emit_offsets(s, false);
         return;
     }
-    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded                      ? "spy_thread.y * spyi_block._row + spy_thread.x"
+                         : key->batch == SPYI_BATCH_ROOMS ? "spy_at"
+                                                          : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -50700,6 +50955,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
     bool wide = s->key->width > 1, tail = spyi_has_tail(s);
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
+    if (s->key->batch == SPYI_BATCH_ROOMS) spyi_open_rooms(s);
     spyi_emit_index(s);
     if (tail)
         spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
@@ -50723,6 +50979,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
     s->element = 0;
     s->suffix[0] = 0;
     spyi_store_vectors(s);
+    if (s->key->batch == SPYI_BATCH_ROOMS) spyi_close_rooms(s);
 }
 
 // >>the prologue
@@ -50752,7 +51009,8 @@ static void spyi_compute_fields(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if ((key->folded && !b->dispatch) || key->batch == SPYI_BATCH_ROOMS)
+        spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
     if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) spyi_declare_shape(s);
@@ -52273,6 +52531,42 @@ SPYI_FN const spyi_prologue *spyi_batch_prologue(void) {
     return &prologue;
 }
 
+// >>emit/rooms.c --------------------------------------------------------------------------------------------
+
+// Kernels of backward calls with networks whose gradients each group sums in its shared memory (slang/mlp_matrix.slang: rooms). There are
+// as many groups as the device runs at the same time; their threads take all elements in turn, whole warps together.
+
+SPYI_FN void spyi_rooms_size(spyi_emit_state *s) {
+    spyi_rooms rooms;
+    if (spyi_rooms_of(s->bound, s->limits, &rooms)) s->out->shared_bytes = rooms.words * 4;
+}
+
+SPYI_FN void spyi_open_rooms(spyi_emit_state *s) {
+    spyi_rooms rooms;
+    if (!spyi_rooms_of(s->bound, s->limits, &rooms)) return;
+    spyi_text_add(&s->body,
+                  "    // Each group sums the gradients of the weights in its shared memory.\n"
+                  "    spyi_open_rooms(%u);\n",
+                  rooms.words);
+    for (uint32_t i = 0; i < rooms.count; i++)
+        spyi_text_add(&s->body, "    %s.spyi_open_room(spyi_block.%s._grad, %u, %u);\n",
+                      spyi_spell(rooms.items[i].network), s->names[rooms.items[i].leaf], i,
+                      rooms.items[i].first);
+    spyi_text_add(&s->body,
+                  "    spyi_meet();\n    [loop]\n    for (uint spy_at = spy_thread.x; spy_at / 32 * 32 < "
+                  "spyi_block._count; spy_at += spyi_block._row)\n    {\n    spyi_meet_warp();\n");
+}
+
+SPYI_FN void spyi_close_rooms(spyi_emit_state *s) {
+    spyi_rooms rooms;
+    if (!spyi_rooms_of(s->bound, s->limits, &rooms)) return;
+    spyi_text_add(&s->body, "    }\n    spyi_meet();\n");
+    for (uint32_t i = 0; i < rooms.count; i++)
+        spyi_text_add(&s->body, "    %s.spyi_pour(spyi_block.%s._grad, %u);\n",
+                      spyi_spell(rooms.items[i].network), s->names[rooms.items[i].leaf],
+                      rooms.items[i].first);
+}
+
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
 // Puts a kernel's text together from the parts that the other files of src/emit write: imports, parameter
@@ -52383,10 +52677,12 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_group_shape(s, &out->text);
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
-    if (key->batch) spyi_text_add(&out->text, "import mlp_batch_engine;\n\n");
+    if (key->batch == SPYI_BATCH_ENGINE) spyi_text_add(&out->text, "import mlp_batch_engine;\n\n");
+    if (key->batch == SPYI_BATCH_ROOMS)
+        spyi_text_add(&out->text, "import mlp;\n\nexport public static const int spyi_mlp_rooms = 1;\n\n");
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (key->team && spyi_combine_name(s->bound)) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
-    if (!key->finishes && !key->batch) spyi_emit_element(s, graph, &out->text);
+    if (!key->finishes && key->batch != SPYI_BATCH_ENGINE) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -52413,10 +52709,10 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.limits = &device->base->limits;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.prologue = key->batch  ? spyi_batch_prologue()
-                 : key->team ? spyi_sums_prologue()
-                 : key->tile ? spyi_tiles_prologue()
-                             : spyi_compute_prologue();
+    s.prologue = key->batch == SPYI_BATCH_ENGINE ? spyi_batch_prologue()
+                 : key->team                     ? spyi_sums_prologue()
+                 : key->tile                     ? spyi_tiles_prologue()
+                                                 : spyi_compute_prologue();
     s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
     s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
@@ -52424,7 +52720,8 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
-    if (key->batch) spyi_batch_size(&s);
+    if (key->batch == SPYI_BATCH_ENGINE) spyi_batch_size(&s);
+    if (key->batch == SPYI_BATCH_ROOMS) spyi_rooms_size(&s);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function, graph);
@@ -52918,7 +53215,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 7u
+#define SPYI_RECIPE_VERSION 8u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -56692,11 +56989,6 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
-    // Guards halve the speed of 16-bit scalars on NVIDIA's Vulkan driver (docs/measurements.md, "Small scalars on
-    // Vulkan"), so there sizes without a tail have a variant of their own.
-    launch->key.whole = best_taken.width > SPYI_LANES && !limits->profile.prefers_bindings &&
-                        !spyi_rules_of(limits->profile.target)->by_address &&
-                        launch->count % best_taken.width == 0;
     launch->key.tile = (uint8_t)best_taken.tile;
     launch->key.turn = (uint8_t)best_taken.turn;
     if (best_taken.tile) spyi_number_elements(b, launch);
@@ -56936,7 +57228,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
-    if (launch->key.batch) {
+    if (launch->key.batch == SPYI_BATCH_ENGINE) {
         spyi_text why = { NULL, 0, 0 };
         spyi_batch batch;
         spyi_batch_of(b, limits, &batch, &why);
@@ -56967,6 +57259,11 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     for (uint32_t d = 0; d < launch->rank && launch->key.tile; d++) // a group has a tile
         groups = (d ? groups : 1) * spyi_launch_steps(launch, d);
+    spyi_rooms rooms;
+    if (launch->key.batch == SPYI_BATCH_ROOMS && spyi_rooms_of(b, limits, &rooms)) {
+        int64_t at_once = (int64_t)limits->info.multiprocessor_count * rooms.resident;
+        if (groups > at_once) groups = at_once;
+    }
     launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
@@ -57191,8 +57488,12 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
     if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
-    launch->key.batch =
-        b->is_batch && !plain && limits->info.multiprocessor_count && spyi_allows_batch(b, values, limits);
+    spyi_rooms rooms;
+    const spyi_variant_key *key = &launch->key;
+    bool in_turn = limits->info.multiprocessor_count && !plain;
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits)) launch->key.batch = SPYI_BATCH_ENGINE;
+    else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
+        launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

@@ -294,8 +294,9 @@ def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_dev
     """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): makes a Device for use with torch. A CUDA Device, the default,
     uses torch's context on `torch_device`: a torch.device, a name such as "cuda:1", a number, or None for torch's current device. The work of
     each thread goes to torch's current stream of that thread, so that neither side waits for the other. A Device of DeviceType.vulkan is on the
-    GPU of that name; calls with torch tensors in CUDA memory copy them through the CPU, and so their results. `more` are keywords of
-    create_device(). An error for other types, and for CUDA when torch has none. An ImportError without torch."""
+    GPU of that name; calls with torch tensors in CUDA memory copy them and their results on the GPU, in torch's current stream and without a
+    wait, to memory that both APIs use; or through the CPU where the two cannot share memory (Windows, software devices), and for empty tensors.
+    `more` are keywords of create_device(). An error for other types, and for CUDA when torch has none. An ImportError without torch."""
     from .device import create_device
 
     name = _name_of(type)

@@ -305,6 +305,9 @@ class Viewport(_Data):
         """from_size(width, height): returns the one from (0, 0) on with that size."""
         return cls(width=float(width), height=float(height))
 
+    def __repr__(self) -> str:
+        return "Viewport({})".format(", ".join("{}={:g}".format(n, getattr(self, n)) for n in self._fields))
+
 
 class ScissorRect(_Data):
     """A rectangle of pixels outside of which nothing is drawn."""

@@ -134,7 +134,8 @@ class State(ctypes.Structure):  # struct fake_cuda
                 ("stream", ctypes.c_void_p), ("waiting", ctypes.c_void_p), ("waits_for", ctypes.c_void_p), ("read_in", ctypes.c_void_p),
                 ("graph", ctypes.c_uint * 3), ("mapped", ctypes.c_uint64), ("mapped_size", ctypes.c_uint64), ("waits", ctypes.c_uint64),
                 ("texture", ctypes.c_uint64), ("surface", ctypes.c_uint64), ("textures", ctypes.c_int64), ("texels", ctypes.c_void_p),
-                ("capability", ctypes.c_int), ("static_shared", ctypes.c_int), ("shared", ctypes.c_uint)]
+                ("capability", ctypes.c_int), ("static_shared", ctypes.c_int), ("shared", ctypes.c_uint),
+                ("loaded", ctypes.c_uint64 * 2), ("asked", ctypes.c_uint64 * 3), ("multiprocessors", ctypes.c_int)]
 
 
 cu.fake_cuda_state.restype = ctypes.POINTER(State)

@@ -85,6 +85,49 @@ assert calls.bad == 0 and calls.lines == 3 and ran == ["units"] * 3, (calls.bad,
 """)
 
 
+ROOMS = [  # the last one has more layers than shared memory has room for
+    (20, 3, 80, 2, "SiLU", "NoActivation", 1, "mixed", 1301), (3, 11, 48, 1, "Tanh", "Sigmoid", 0, "half", 1100), (40, 20, 0, 0, "ReLU", "NoActivation", 1, "mixed", 700),
+    (17, 1, 128, 5, "LeakyReLU", "Tanh", 0, "mixed", 70)]
+if os.environ.get("SPY_TEST_SIZE") != "soak":
+    ROOMS = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(ROOMS, 1)
+
+
+@needs_compiler
+@pytest.mark.parametrize("shape", ROOMS)
+def test_rooms(fake, shape):  # noqa: F811
+    """Groups go through all elements in turn and sum the gradients of the weights in shared memory, those of two networks too. (Feature N2.)"""
+    fake("state.multiprocessors = 1\n" + EMULATED.replace("CASE", repr(shape)) + """
+calls.check(d, shape, 5)
+assert calls.bad == 0 and calls.lines == 3 and ran == ["units"] * 3, (calls.bad, ran)
+module = spy.Module.load_from_source(d, "two", calls.source(net) + '''
+[Differentiable] float[%d] two(Net a, float x[%d], Net b) {
+    float y[%d] = a.run(x);
+    float z[%d] = b.run(x);
+    for (int i = 0; i < %d; i++) y[i] = y[i] * z[i];
+    return y;
+}
+''' % (outputs, inputs, outputs, outputs, outputs))
+x = calls.half(random_numbers.standard_normal((rows, inputs))).astype(np.float32)
+dy = (random_numbers.standard_normal((rows, outputs)) / rows).astype(np.float32)
+parameters = [net.parameters.to_numpy(), (net.parameters.to_numpy() * 1.5).astype(p.dtype)]
+before = (random_numbers.standard_normal(p.shape) * 1e-4).astype(p.dtype)
+tensors = [spy.Tensor.from_numpy(d, v).with_grads() for v in parameters]
+for t in tensors:
+    t.grad_out.copy_from_numpy(before)
+args = (tensors[0], spy.Tensor.from_numpy(d, x), tensors[1])
+assert module.two.bwds.explain(*args, _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy))).count("; each group sums the gradients of all its elements in shared memory") == 2
+module.two.bwds(*args, _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy)))
+assert d and state.shared >= 512 + 2 * 128 and len(ran) == 4, (state.shared, ran)
+y = [calls.reference(net, v, x, None, True)[0] for v in parameters]
+for t, v, other in zip(tensors, parameters, y[::-1]):
+    expected = before + calls.reference(net, v, x, dy * other, True)[1].reshape(p.shape)
+    assert calls.error(t.grad_out.to_numpy(), expected) < (3e-2 if dtype == "half" else 4e-3), calls.error(t.grad_out.to_numpy(), expected)
+# Nothing is summed so where the call is deterministic, or where it has no gradient of weights.
+assert "each group sums" not in module.whole.explain(net, args[1])
+assert "each group sums" not in module.whole.deterministic().bwds.explain(net, args[1], _result=spy.diffPair(d=dy[0]))
+""")
+
+
 @needs_compiler
 def test_engine(fake):  # noqa: F811
     """A call that is nothing but a network runs the batch engine, from float and half parameters and inputs; what it cannot take does not. (Feature N3.)"""

@@ -978,3 +978,43 @@ def test_loaders_take_paths_bitmaps_and_options(device, tmp_path):
     for wrong in (lambda: loader.load_texture_array([bitmap, spy.Bitmap(data[:4])]), lambda: loader.load_texture(tmp_path / "none.png")):
         with pytest.raises(Exception):
             wrong()
+
+
+@pytest.mark.parametrize("format, dtype", [(Format.rgb10a2_unorm, np.uint32), (Format.b5g6r5_unorm, np.uint16), (Format.r11g11b10_float, np.uint32)])
+def test_texels_that_are_no_plain_numbers_are_bytes(device, format, dtype):
+    """copy_from_numpy() takes them in any shape, and to_numpy() gives them as an array of one dimension."""
+    t = device.create_texture(format=format, width=5, height=3, usage=RO)
+    data = np.arange(15, dtype=dtype).reshape(3, 5)
+    t.copy_from_numpy(data)
+    assert t.to_numpy().dtype == np.uint8 and t.to_numpy().tobytes() == data.tobytes() and t.to_numpy().shape == (data.nbytes,)
+    with pytest.raises(RuntimeError, match="60 bytes|30 bytes"):
+        t.copy_from_numpy(data[:2].copy())
+    with pytest.raises(ValueError, match="no plain numbers"):
+        t.to_bitmap()
+
+
+def test_texts_of_textures_and_views(device):
+    t = device.create_texture(format=Format.rgba32_float, width=8, height=4, mip_count=2, usage=RW, label="x")
+    assert re.sub("0x[0-9a-f]+", "0x1", repr(t.create_view(mip=1))) == """TextureView(
+  device = 0x1,
+  texture = Texture(
+    device = 0x1,
+    type = texture_2d,
+    width = 8,
+    height = 4,
+    depth = 1,
+    mip_count = 2,
+    array_length = 1,
+    sample_count = 1,
+    format = rgba32_float,
+    usage = (shader_resource | unordered_access),
+    memory_type = device_local,
+    size = 640 B,
+    label = x
+  ),
+  format = rgba32_float,
+  aspect = all,
+  subresource_range = SubresourceRange(layer=0, layer_count=1, mip=1, mip_count=1,
+  label = 
+)"""
+    assert repr(spy.Viewport.from_size(4, 5)) == "Viewport(x=0, y=0, width=4, height=5, min_depth=0, max_depth=1)"

@@ -74,14 +74,36 @@ typedef struct spyi_batch {
     uint32_t shape, options;           // arguments of spyi_mlp_forward()
 } spyi_batch;
 
+// How a call with networks of `import mlp;` runs.
+typedef enum spyi_batch_way {
+    SPYI_BATCH_NONE,
+    SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
+    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+} spyi_batch_way;
+
+// Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
+enum { SPYI_MOST_ROOMS = 7 };
+typedef struct spyi_rooms {
+    uint32_t count;
+    uint32_t words;    // of a group's shared memory
+    uint32_t resident; // groups of a multiprocessor
+    struct {
+        uint32_t leaf; // the network's parameters
+        uint32_t first; // the room's first word
+        const spyi_type *network;
+    } items[SPYI_MOST_ROOMS];
+} spyi_rooms;
+
+// Fills *rooms for a call of the device. Returns false if there are none, as in a forward call.
+SPYI_FN bool spyi_rooms_of(const spyi_bound *bound, const spyi_limits *limits, spyi_rooms *rooms);
 // Sets bound->whole_warps and bound->is_batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
 // Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
 SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
                            spyi_text *why);
-// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
-// single thread.
-SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: the
+// variant's key.batch. `single`: by a single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, int batch, bool single,
                                 spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);

@@ -102,6 +102,69 @@ static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const 
     spyi_text_free(&why);
 }
 
+// >>rooms
+
+// Returns the leaf of a network's parameters, or -1.
+static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
+    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
+}
+
+enum {
+    SPYI_ROOM_HEAD = 128,     // words before the first room
+    SPYI_ROOM_RESERVE = 4096, // bytes that the kernel may have beside
+    SPYI_ROOM_SMALL = 9216    // words of networks up to width 32, mostly
+};
+
+typedef struct spyi_room_search {
+    const spyi_limits *limits;
+    spyi_rooms *rooms;
+} spyi_room_search;
+
+// Words of a layer's part of a room: RoomOf in slang/mlp_matrix.slang.
+static uint64_t spyi_room_words(long inputs, long outputs, bool bias) {
+    return (uint64_t)((inputs + 15) / 16 + bias) * (uint64_t)((outputs + 7) / 8) * 128;
+}
+
+static void spyi_find_room(const spyi_bound *b, const spyi_node *node, const spyi_mlp *m, void *context) {
+    const spyi_room_search *search = (const spyi_room_search *)context;
+    spyi_rooms *rooms = search->rooms;
+    spyi_text why = { NULL, 0, 0 };
+    int32_t leaf = spyi_weights_of(b, node);
+    bool fits = spyi_mlp_fits(m, &search->limits->profile, &why);
+    spyi_text_free(&why);
+    uint32_t most = search->limits->info.max_shared_bytes;
+    most = most > SPYI_ROOM_RESERVE ? (most - SPYI_ROOM_RESERVE) / 16 * 4 : 0;
+    if (!fits || leaf < 0 || b->leaves[leaf].batch_rank || rooms->count == SPYI_MOST_ROOMS ||
+        rooms->words + 128 > most || m->depth < 0 || m->depth > 1000)
+        return;
+    uint64_t words = rooms->words;
+    if (m->depth == 0) words += spyi_room_words(m->inputs, m->outputs, m->bias);
+    else
+        words += spyi_room_words(m->inputs, m->width, m->bias) +
+                 (uint64_t)(m->depth - 1) * spyi_room_words(m->width, m->width, m->bias) +
+                 spyi_room_words(m->width, m->outputs, m->bias);
+    rooms->items[rooms->count].leaf = (uint32_t)leaf;
+    rooms->items[rooms->count].first = rooms->words;
+    rooms->items[rooms->count++].network = node->type;
+    rooms->words = words < most ? (uint32_t)words : most; // layers that do not fit add to memory
+}
+
+SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_rooms *rooms) {
+    spyi_room_search search;
+    const uint32_t *threads = b->options.threads;
+    memset(rooms, 0, sizeof *rooms);
+    rooms->words = SPYI_ROOM_HEAD;
+    search.limits = limits;
+    search.rooms = rooms;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || !b->whole_warps || b->options.deterministic ||
+        b->options.shared_bytes || threads[0] % 32 || threads[1] * threads[2] > 1)
+        return false;
+    spyi_each_network(b, 0, b->param_count, spyi_find_room, &search);
+    // ptxas gives a thread 128 registers at width 32, so that two groups of 256 threads fit a multiprocessor, and 255 from width 64 on.
+    rooms->resident = rooms->words <= SPYI_ROOM_SMALL ? 2 : 1;
+    return rooms->count > 0;
+}
+
 // >>calls that are nothing but a network
 
 // Fills *batch, or writes why the batch engine does not take the network.
@@ -141,11 +204,6 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
     batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
     batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
     return true;
-}
-
-// Returns the leaf of a network's parameters, or -1.
-static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
-    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
 }
 
 SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
@@ -208,7 +266,7 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
 
 typedef struct spyi_network_text {
     const spyi_limits *limits;
-    bool batch;  // the call runs the batch engine
+    int batch;   // the variant's key.batch
     bool single; // the call has one element, and one thread
     spyi_text *out;
 } spyi_network_text;
@@ -218,7 +276,7 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     const spyi_network_text *to = (const spyi_network_text *)context;
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
-    if (to->batch) {
+    if (to->batch == SPYI_BATCH_ENGINE) {
         spyi_batch batch;
         spyi_batch_of(b, to->limits, &batch, &why);
         spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
@@ -235,6 +293,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
         spyi_text_add(out, "matrix units (mma.sync), products of halves, sums in float");
         if (m->inputs % 16) spyi_text_add(out, "; inputs padded to %ld", (m->inputs + 15) / 16 * 16);
         if (m->outputs % 8) spyi_text_add(out, "; outputs padded to %ld", (m->outputs + 7) / 8 * 8);
+        if (b->mode && to->batch == SPYI_BATCH_ROOMS)
+            spyi_text_add(out, "; each group sums the gradients of all its elements in shared memory");
         if (!b->whole_warps)
             spyi_text_add(out, "; plain loops in a warp of fewer than 32 elements, since the function "
                                "may change more than its outputs");
@@ -243,7 +303,7 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text_free(&why);
 }
 
-SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, int batch, bool single,
                                 spyi_text *out) {
     spyi_network_text context;
     context.limits = limits;

@@ -214,8 +214,12 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
     if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
-    launch->key.batch =
-        b->is_batch && !plain && limits->info.multiprocessor_count && spyi_allows_batch(b, values, limits);
+    spyi_rooms rooms;
+    const spyi_variant_key *key = &launch->key;
+    bool in_turn = limits->info.multiprocessor_count && !plain;
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits)) launch->key.batch = SPYI_BATCH_ENGINE;
+    else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
+        launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

@@ -256,7 +256,9 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_emit_offsets(s, false);
         return;
     }
-    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded                      ? "spy_thread.y * spyi_block._row + spy_thread.x"
+                         : key->batch == SPYI_BATCH_ROOMS ? "spy_at"
+                                                          : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -298,6 +300,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
     bool wide = s->key->width > 1, tail = spyi_has_tail(s);
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
+    if (s->key->batch == SPYI_BATCH_ROOMS) spyi_open_rooms(s);
     spyi_emit_index(s);
     if (tail)
         spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
@@ -321,6 +324,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
     s->element = 0;
     s->suffix[0] = 0;
     spyi_store_vectors(s);
+    if (s->key->batch == SPYI_BATCH_ROOMS) spyi_close_rooms(s);
 }
 
 // >>the prologue
@@ -350,7 +354,8 @@ static void spyi_compute_fields(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if ((key->folded && !b->dispatch) || key->batch == SPYI_BATCH_ROOMS)
+        spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
     if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) spyi_declare_shape(s);

@@ -38,7 +38,6 @@ typedef struct spyi_variant_key {
     uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
     uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
     uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t whole;   // wide: no thread has fewer than `width` elements, so the kernel needs no guards
     uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
                      // calls; in tiled variants the rows of a tile in which a thread has elements
     uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
@@ -55,7 +54,7 @@ typedef struct spyi_variant_key {
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
-    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
+    uint8_t batch;     // spyi_batch_way
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
 } spyi_variant_key;

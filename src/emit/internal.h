@@ -251,6 +251,12 @@ SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN const spyi_prologue *spyi_batch_prologue(void);
 SPYI_FN void spyi_batch_size(spyi_emit_state *s); // sets the group's threads and shared memory
 
+// >>rooms.c: groups that sum the gradients of networks in shared memory
+SPYI_FN void spyi_rooms_size(spyi_emit_state *s); // sets the group's shared memory
+// Write what stands before and behind the statements for a thread's element: between them is a loop over its elements.
+SPYI_FN void spyi_open_rooms(spyi_emit_state *s);
+SPYI_FN void spyi_close_rooms(spyi_emit_state *s);
+
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
 // Returns the function that puts two values of a reduction together; NULL means that they are added.

@@ -14,6 +14,7 @@ SOURCE = """
 [Differentiable] double3 mix64(double3 a, double3 b, double t) { return a * (1 - t) + b * t * a; }
 [Differentiable] void two(float a, out float y, out float z) { y = a * a; z = 3 * a; }
 [Differentiable] void update(inout float a) { a = a * a; }
+[Differentiable] void gather(float a, inout float sum) { sum = sum + a * a; }
 [Differentiable] float4 scaled(float4 v, float s) { return v * s; }
 struct Lamp : IDifferentiable { float power; float3 color; }
 [Differentiable] float shade(Lamp l, float x) { return l.power * x + dot(l.color, l.color); }
@@ -328,6 +329,15 @@ def test_views_are_written(device, m):
     (base * weights).sum().backward()
     torch.testing.assert_close(base.detach(), torch.stack([torch.zeros_like(a), a * a + 1]).detach())
     torch.testing.assert_close(a.grad, (2 * a * weights[1]).detach())
+
+
+def test_views_are_read_and_written(device, m):
+    """An inout parameter adds to what the view held."""
+    a, base = data(device, 4), torch.ones(2, 4, device=device.torch_kind)
+    m.gather(a, base[1])
+    base.sum().backward()
+    torch.testing.assert_close(base.detach(), torch.stack([torch.ones_like(a), a * a + 1]).detach())
+    torch.testing.assert_close(a.grad, (2 * a).detach())
 
 
 @pytest.mark.parametrize("make, error, words", [

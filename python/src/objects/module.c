@@ -37,7 +37,7 @@ static int spyp_module_exec(PyObject *module) {
         spyp_extension_ready(module) < 0 || spyp_names_ready() < 0 || spyp_describe_ready() < 0 || spyp_gradient_ready(module) < 0 ||
         spyp_vectorized_ready(module) < 0 || spyp_cuda_ready(module) < 0 || spyp_foreign_ready(module) < 0 ||
         spyp_texture_ready(module) < 0 || spyp_raster_ready(module) < 0 || spyp_fuse_ready(module) < 0 ||
-        spyp_autograd_ready(module) < 0 || spyp_launch_ready(module) < 0)
+        spyp_autograd_ready(module) < 0 || spyp_launch_ready(module) < 0 || spyp_sharing_ready(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }

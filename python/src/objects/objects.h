@@ -49,9 +49,10 @@ int spyp_raster_ready(PyObject *module);
 // >>fuse.c
 int spyp_fuse_ready(PyObject *module);
 
-// >>device.c, cuda.c, encoder.c, reflection.c
+// >>device.c, cuda.c, sharing.c, encoder.c, reflection.c
 int spyp_device_ready(PyObject *module);
 int spyp_cuda_ready(PyObject *module);
+int spyp_sharing_ready(PyObject *module);
 int spyp_encoder_ready(PyObject *module);
 PyObject *spyp_device_load_list(PyObject *self, PyObject *args); // a method of Device
 int spyp_reflection_ready(PyObject *module);
