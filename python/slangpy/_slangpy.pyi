@@ -33,7 +33,8 @@ from .math import (
 from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
 from .reflection.reflectiontypes import TensorAccess, TensorType
 from .reflection import (
-    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ShaderStage,
+    TypeScalar as _ScalarType,
     TypeKind as _TypeKind,
 )
 
@@ -718,12 +719,12 @@ class Tensor:
     def device_address(self) -> int:
         """The GPU's address of the first element."""
     @property
-    def dtype(self) -> Struct:
+    def dtype(self) -> TypeReflection:
         """The Slang element type, a TypeReflection: that of a Struct is struct.struct."""
     @property
     def device(self) -> Device:
         """The device that it lives on."""
-    def to_numpy(self) -> NDArray[Any]:
+    def to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
         """A numpy array of the contents; vectors, matrices and arrays become further dimensions. Structs: one more dimension
         of uint8, their bytes as they lie on the device; with structured=True elements with named fields. Waits.
         """
@@ -1050,7 +1051,7 @@ def wang_hash(dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed:
 def rand_float(
     min: float = 0, max: float = 1, dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
 ) -> Generator:
-    """Random floats in [min, max)."""
+    """Random floats in [min, max). As in SlangPy, warmup and hash_seed have no effect."""
 def intRef(init_value: int = 0) -> ValueRef:
     """A ValueRef."""
 def floatRef(init_value: float = 0.0) -> ValueRef:
@@ -1250,6 +1251,15 @@ class TypeReflection(BaseReflectionObject):
     @property
     def num_elements(self) -> int:
         """Number of elements of an array or vector."""
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in C's layout; 0 for what host memory cannot hold."""
+    @property
+    def struct(self) -> TypeReflection:
+        """The type itself."""
+    @property
+    def device(self) -> Device:
+        """The Device of its module."""
     @property
     def rows(self) -> int:
         """Number of rows of a matrix."""

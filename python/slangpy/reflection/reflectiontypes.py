@@ -8,6 +8,7 @@ from .._slangpy import FunctionReflection, ProgramLayout, TypeLayoutReflection, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = [
@@ -34,7 +35,7 @@ class _TypeMeta(type):
         return isinstance(instance, TypeReflection) and bool(cls._is(instance))  # type: ignore[attr-defined]
 
 
-def _of(name, doc, test):
+def _of(name: str, doc: str, test: Callable[[Any], bool]) -> Any:
     return _TypeMeta(name, (TypeReflection,), {"__doc__": doc, "_is": staticmethod(test), "__module__": __name__, "__slots__": ()})
 
 
@@ -67,7 +68,7 @@ DifferentialPairType = _of("DifferentialPairType", "A DifferentialPair.", _named
 ITensorType = _of("ITensorType", "A tensor of slangpy's Slang module.", _named(*_TENSORS))
 UnknownType = _of("UnknownType", "A type that depends on a generic parameter.", _kind("none"))
 UnhandledType = _of("UnhandledType", "A type of which no other class here knows.",
-                    lambda t: class_of(t) is UnhandledType)
+                    lambda t: class_of(t).__name__ == "UnhandledType")
 _CLASSES = (VoidType, ScalarType, VectorType, MatrixType, ArrayType, ITensorType, DifferentialPairType, StructType, InterfaceType, PointerType,
             SamplerStateType, TextureType, StructuredBufferType, ByteAddressBufferType, RaytracingAccelerationStructureType, ResourceType,
             UnknownType)
