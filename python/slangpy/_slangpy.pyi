@@ -33,7 +33,8 @@ from .math import (
 from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
 from .reflection.reflectiontypes import TensorAccess, TensorType
 from .reflection import (
-    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ShaderStage,
+    TypeScalar as _ScalarType,
     TypeKind as _TypeKind,
 )
 
@@ -718,19 +719,19 @@ class Tensor:
     def device_address(self) -> int:
         """The GPU's address of the first element."""
     @property
-    def dtype(self) -> Struct:
-        """The Slang element type, a Struct."""
+    def dtype(self) -> TypeReflection:
+        """The Slang element type, a TypeReflection: that of a Struct is struct.struct."""
     @property
     def device(self) -> Device:
         """The device that it lives on."""
-    def to_numpy(self) -> NDArray[Any]:
-        """A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured
-        elements. Waits.
+    def to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
+        """A numpy array of the contents; vectors, matrices and arrays become further dimensions. Structs: one more dimension
+        of uint8, their bytes as they lie on the device; with structured=True elements with named fields. Waits.
         """
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
-        """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
-        arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous
-        tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        """Copy the bytes of an array to the start of the tensor's memory, whatever its dtype. RuntimeError: the array or the
+        tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field
+        names. tensor.from_numpy(data) converts numbers.
         """
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
@@ -1050,7 +1051,7 @@ def wang_hash(dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed:
 def rand_float(
     min: float = 0, max: float = 1, dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
 ) -> Generator:
-    """Random floats in [min, max)."""
+    """Random floats in [min, max). As in SlangPy, warmup and hash_seed have no effect."""
 def intRef(init_value: int = 0) -> ValueRef:
     """A ValueRef."""
 def floatRef(init_value: float = 0.0) -> ValueRef:
@@ -1177,9 +1178,7 @@ class TypeReflection(BaseReflectionObject):
         """Columns of a matrix, components of a vector; 1 for scalars; 0 for others."""
     @property
     def element_type(self) -> TypeReflection | None:
-        """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an
-        enum's integer; else None.
-        """
+        """The type of the elements of an array, vector, pointer, tensor, buffer or texture; of a matrix its rows; else None."""
     @property
     def element_count(self) -> int:
         """Of an array (0: unsized) or vector; 0 for others."""
@@ -1252,6 +1251,15 @@ class TypeReflection(BaseReflectionObject):
     @property
     def num_elements(self) -> int:
         """Number of elements of an array or vector."""
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in C's layout; 0 for what host memory cannot hold."""
+    @property
+    def struct(self) -> TypeReflection:
+        """The type itself."""
+    @property
+    def device(self) -> Device:
+        """The Device of its module."""
     @property
     def rows(self) -> int:
         """Number of rows of a matrix."""

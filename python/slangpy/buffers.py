@@ -71,7 +71,7 @@ class Buffer(_slangpy.Tensor):
         here = self.memory_type is MemoryType.device_local
         return _MemoryUsage(self.size if here else 0, 0 if here else self.size)
 
-    def to_numpy(self) -> NDArray[Any]:
+    def to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
         """to_numpy(): returns the contents as a numpy array. With a format its shape is (count,) or (count, components), else it is
         uint8 of shape (size,). Waits for the work that writes the buffer."""
         np = __import__("numpy")

@@ -1,6 +1,8 @@
 """What chained methods of a Function do in Python, at the time when they are called."""
 import weakref
 
+from .native_classes import NativeCallData
+
 
 def setter(callback):
     """setter(callback): a callable for Function.set() that takes one argument, the function which is called."""
@@ -57,17 +59,17 @@ class BoundArguments:
             parents.append(bound)
 
 
-class CallData:
+class CallData(NativeCallData):
     """What was built for the calls of one signature: `code`, `pipeline`, and how each argument is bound."""
 
     def __init__(self, function, code, resolution, positions):
+        NativeCallData.__init__(self)
         self.device = function.module.device
         self.code = code
         self.pipeline = "compute pipeline of {}".format(resolution.signature)
         self.debug_name = "{}::{}".format(function.module.name, function.name)
         self.call_dimensionality = len(resolution.shape)
         self.last_call_shape = resolution.shape
-        self.logger = None
         self.debug_only_bindings = BoundArguments(function.module, resolution.bindings, positions)
 
     def __repr__(self):

@@ -325,7 +325,7 @@ class Device(_slangpy._Device):
         period, group = i["timestamp_period_ns"], i["max_group_size"]
         uint3 = _slangpy.uint3
         limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=uint3(group, group, min(group, 64)),
-                              max_compute_dispatch_thread_groups=uint3(i["max_group_count"]),
+                              max_compute_dispatch_thread_groups=uint3(i["max_group_count"], min(i["max_group_count"], 65535), min(i["max_group_count"], 65535)),
                               max_viewport_dimensions=_slangpy.uint2(4096), max_framebuffer_dimensions=uint3(4096, 4096, 256),
                               multiprocessor_count=i["multiprocessor_count"], max_shared_bytes=i["max_shared_bytes"],
                               min_wave_size=i["subgroup_size"], max_wave_size=i["subgroup_size"],

@@ -166,7 +166,7 @@ class CommandEncoder(_slangpy._CommandEncoder, TextureCommands, _Child):
             offset = range
         elif range is not None:
             range = range if isinstance(range, BufferRange) else BufferRange(range)
-            offset, size = range.offset, range.size
+            offset, size = range.offset, -1 if range.size == 2**64 - 1 else range.size
         _slangpy._CommandEncoder.clear_buffer(self, buffer, offset, size)
 
     def write_timestamp(self, query_pool: QueryPool, index: int) -> None:

@@ -32,6 +32,17 @@ class _Members(EnumMeta):
 
     if not TYPE_CHECKING:  # type checkers know the members
 
+        def __iter__(cls):
+            """All members in the order of their definition: as SlangPy's enums, those of flags that are zero or several bits, too."""
+            hidden = cls.__dict__.get("_hidden_from_iteration", ())
+            return iter([m for name, m in cls.__members__.items() if m.name == name and name not in hidden])
+
+        def __reversed__(cls):
+            return iter([*iter(cls)][::-1])
+
+        def __len__(cls):
+            return sum(1 for _ in cls)
+
         def __getattr__(cls, name):
             hint = ""
             if not name.startswith("_"):  # Python itself looks for such names
@@ -177,6 +188,9 @@ class Feature(_IntEnum):
     atomic_bfloat16 = 63
     double_ = 43  # the name of earlier versions
     int8 = 100  # SlangPy has no name for it
+
+
+Feature._hidden_from_iteration = ("int8",)  # type: ignore[attr-defined]
 
 
 class ShaderModel(_IntEnum):
@@ -460,7 +474,7 @@ class _Desc:
                         {} if given_value is value else given_value)
                 setattr(self, name, type(value)(given_value) if type(value) in (list, dict) else given_value)
             if given:
-                raise TypeError("{}: No parameter named '{}'; there are: {}".format(
+                raise _slangpy.ArgumentTypeError("{}: No parameter named '{}'; there are: {}".format(
                     type(self).__name__, next(iter(given)), ", ".join(self._fields)))
 
         def __init_subclass__(cls):
@@ -632,10 +646,10 @@ class ShaderHotReloadEvent(_Desc):
 
 
 class BufferRange(_Desc):
-    """`size` bytes of a buffer from byte `offset` on. A size of -1 means to the end."""
+    """`size` bytes of a buffer from byte `offset` on. A size of 2**64 - 1, or -1, means to the end."""
 
     offset: int = 0
-    size: int = -1
+    size: int = 2**64 - 1
 
 
 class BufferDesc(_Desc):

@@ -166,8 +166,37 @@ def get_texture_shape(texture: Any, mip: int = 0) -> Any:
     return resources.get_texture_shape(texture, mip)
 
 
-class CallDataCache:
-    """CallDataCache(): looks up signatures of values. The calls themselves are cached by the C library."""
+class NativeCallDataCache:
+    """NativeCallDataCache(): signatures of values and arguments, and a table of call data by signature. The calls themselves are
+    cached by the C library."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, Any] = {}
+
+    def get_value_signature(self, builder: SignatureBuilder, o: object) -> None:
+        """get_value_signature(builder, o): adds a value's signature to the text of a SignatureBuilder."""
+        builder.add(get_value_signature(o))
+
+    def get_args_signature(self, builder: SignatureBuilder, *args: object, **kwargs: object) -> None:
+        """get_args_signature(builder, *args, **kwargs): adds the signature of a call's arguments."""
+        builder.add("args\n" + "".join("N:" + get_value_signature(a) for a in args))
+        builder.add("kwargs\n" + "".join(name + ":" + get_value_signature(a) for name, a in kwargs.items()))
+
+    def find_call_data(self, signature: str) -> Any:
+        """find_call_data(signature): returns what add_call_data() put there, or None."""
+        return self._table.get(signature)
+
+    def add_call_data(self, signature: str, call_data: Any) -> None:
+        """add_call_data(signature, call_data): puts call data into the table."""
+        self._table[signature] = call_data
+
+    def lookup_value_signature(self, o: object) -> str | None:
+        """lookup_value_signature(o): the text that a subclass gives for a value, else None."""
+        return None
+
+
+class CallDataCache(NativeCallDataCache):
+    """CallDataCache(): looks up signatures of values."""
 
     def lookup_value_signature(self, o: object) -> str | None:
         """lookup_value_signature(o): what PYTHON_SIGNATURES says of a value, or None."""
@@ -187,14 +216,19 @@ def unpack_arg(arg: object) -> object:
     return [unpack_arg(value) for value in arg] if type(arg) is list else arg
 
 
-def unpack_args(*args: object) -> tuple[object, ...]:
-    """unpack_arg() of each argument."""
-    return tuple(unpack_arg(arg) for arg in args)
+def _needs_unpack(arg: object) -> bool:
+    parts = arg.values() if type(arg) is dict else arg if type(arg) is list else ()
+    return (hasattr(arg, "get_this") and not isinstance(arg, type)) or any(map(_needs_unpack, parts))
 
 
-def unpack_kwargs(**kwargs: object) -> dict[str, object]:
-    """unpack_arg() of each keyword's value."""
-    return {name: unpack_arg(arg) for name, arg in kwargs.items()}
+def unpack_args(*args: object) -> tuple[list[object], bool]:
+    """unpack_args(*args): returns a list with unpack_arg() of each argument, and whether one of them has get_this()."""
+    return [unpack_arg(arg) for arg in args], _needs_unpack(list(args))
+
+
+def unpack_kwargs(**kwargs: object) -> tuple[dict[str, object], bool]:
+    """unpack_kwargs(**kwargs): returns a dict with unpack_arg() of each keyword's value, and whether one of them has get_this()."""
+    return {name: unpack_arg(arg) for name, arg in kwargs.items()}, _needs_unpack(kwargs)
 
 
 def pack_arg(arg: object, unpacked_arg: object) -> None:

@@ -9,8 +9,10 @@ import sys
 # path below slangpy: (module of this package with its code, names). A name "a=b" is the name b under another one.
 PATHS = {
     "core": ("", ""),
-    "core.function": ("marshalling", "Function FunctionNode=Function IThis PipelineType FunctionBuildInfo ENABLE_CALLDATA_CACHE TCallHook"),
-    "core.module": ("marshalling", "Module CallDataCache"),
+    "core.function": ("marshalling", "Function FunctionNode=Function IThis PipelineType FunctionBuildInfo ENABLE_CALLDATA_CACHE TCallHook "
+        + " ".join("FunctionNode{0}=native_classes.FunctionNode{0}".format(n) for n in (
+            "Bind Map Set CUDAStream Constants Prelude TypeConformances RayTracing Bwds ReturnType ThreadGroupSize Logger CallGroupShape").split())),
+    "core.module": ("marshalling", "Module CallDataCache LOADED_MODULES=native_classes.LOADED_MODULES"),
     "core.struct": ("", "Struct"),
     "core.instance": ("", "InstanceList InstanceTensor InstanceBuffer"),
     "core.packedarg": ("", "PackedArg pack"),
@@ -19,10 +21,11 @@ PATHS = {
         "try_find_function_overloads_via_ast is_type_castable_on_host parse_generic_signature parse_generic_signature_tree "
         "shape_to_contiguous_strides is_running_in_jupyter"),
     "core.enums": ("marshalling", "PrimType IOType"),
-    "core.calldata": ("helpers", "SLANG_PATH set_dump_generated_shaders set_dump_slang_intermediates set_print_generated_shaders "
+    "core.calldata": ("helpers", "CallData=chains.CallData SLANG_PATH set_dump_generated_shaders set_dump_slang_intermediates set_print_generated_shaders "
         "set_allow_torch_fallback=natives.set_allow_torch_fallback"),
-    "core.generator": ("helpers", "MAX_DISPATCH_THREAD_GROUPS_X"),
-    "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException BindContext"),
+    "core.generator": ("helpers", "MAX_DISPATCH_THREAD_GROUPS_X generate_code=native_classes.generate_code KernelGenException=native_classes.KernelGenException"),
+    "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException BindContext "
+        "KernelGenException=native_classes.KernelGenException"),
     "core.logging": ("tables", "TableColumn generate_table bound_variables_table bound_call_table bound_runtime_variables_table "
         "bound_runtime_call_table function_reflection mismatch_info bound_exception_info"),
     "core.jupyter": ("tables", "temp_dir format_bitmap_png format_texture_png BreakableList comma_list spaced_list pprint_all "
@@ -57,10 +60,10 @@ PATHS = {
     "builtin": ("", ""),
     "builtin.value": ("marshalling", "ValueMarshall"),
     "builtin.valueref": ("marshalling", "ValueRefMarshall ValueRef"),
-    "builtin.struct": ("marshalling", ""),
-    "builtin.array": ("marshalling", ""),
-    "builtin.tensor": ("marshalling", ""),
-    "builtin.texture": ("marshalling", ""),
+    "builtin.struct": ("native_classes", "StructMarshall"),
+    "builtin.array": ("native_classes", "ArrayMarshall"),
+    "builtin.tensor": ("native_classes", "TensorMarshall"),
+    "builtin.texture": ("native_classes", "TextureMarshall"),
 }
 
 
@@ -86,7 +89,7 @@ def _read(home, name):
     package = sys.modules["slangpy"]
     if name in vars(package):
         return vars(package)[name]
-    for module in ("reflection", "reflection.lookup", "reflection.reflectiontypes", "helpers", "marshalling", "natives"):
+    for module in ("reflection", "reflection.lookup", "reflection.reflectiontypes", "helpers", "marshalling", "natives", "native_classes"):
         module = importlib.import_module("slangpy." + module)
         if name in vars(module):
             return vars(module)[name]

@@ -109,6 +109,8 @@ for _name, _get in [
     setattr(_Type, _name, property(_get))
 _Type.slang_scalar_type = property(lambda self: self.scalar_type, doc="The ScalarType of its numbers.")
 _Type.num_elements = property(lambda self: self.element_count, doc="Number of elements of an array or vector.")
+_Type.struct = property(lambda self: self, doc="The type itself.")
+_Type.device = property(lambda self: self.module.device, doc="The Device of its module.")
 _Type.rows = property(lambda self: self.row_count, doc="Number of rows of a matrix.")
 _Type.cols = property(lambda self: self.col_count, doc="Number of columns of a matrix.")
 _Struct.layout = property(_program)
@@ -307,8 +309,14 @@ def _shape(self):
 
 
 def _element_type(self):
-    """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an enum's integer; else None."""
+    """The type of the elements of an array, vector, pointer, tensor, buffer or texture; of a matrix its rows; else None."""
     found = _element_type_in_c.__get__(self)
+    if self.kind.name == "enum":
+        return None
+    if self.kind.name == "matrix":
+        return self.module.layout.find_type_by_name("vector<{},{}>".format(found.full_name, self.col_count))
+    if found is None and self.name.endswith("ByteAddressBuffer"):
+        return self.module.layout.find_type_by_name("uint8_t")
     if found is None and self.kind.name in ("struct", "interface") and _is_tensor(self):
         return _generic_args(self)[0]
     return found
@@ -317,6 +325,8 @@ def _element_type(self):
 def _inner_element_type(self):
     """The scalar of a vector or matrix, the type of the innermost elements of an array of arrays; of other types the element type."""
     element = self.element_type
+    if element is not None and self.kind.name == "matrix":
+        return element.element_type
     while element is not None and self.kind.name == "array" and element.kind.name == "array":
         element = element.element_type
     return element

@@ -135,7 +135,7 @@ def test_style(m, tensor):
     """The calls of the README's C program give its numbers. (Feature A1.)"""
     x, out = tensor([1, 2, 3, 4]), tensor(np.zeros(4))
     m.saxpy(a=2, x=x, y=1, _result=out)
-    out.grad.copy_from_numpy(np.ones(4))
+    out.grad.copy_from_numpy(np.ones(4, np.float32))
     assert m.saxpy.bwds(a=2, x=x, y=1, _result=out) is None
     near(out, [3, 5, 7, 9])
     near(x.grad, [2, 2, 2, 2])
@@ -343,7 +343,7 @@ def test_aos(m, device):
     t = spy.Tensor.from_numpy(device, records, dtype=m.Light).with_grads()
     x = rand(4)
     m.shade.bwds(t, x, _result=ONE)
-    got = t.grad.to_numpy()
+    got = t.grad.to_numpy(structured=True)
     mixed = records["color"][:, 0] + 2 * records["color"][:, 1]
     near(got["color"], np.outer(records["power"] * x, [1, 2, 0]), 1e-5)
     near(got["power"], mixed * x)
@@ -352,7 +352,7 @@ def test_aos(m, device):
     assert "id" not in got.dtype.names and "off" not in got.dtype.names
     again = m.shade(t, x).with_grads(grad_in=2)
     m.shade.bwds(t, x, _result=again)
-    near(t.grad.to_numpy()["power"], 3 * mixed * x, 1e-4)
+    near(t.grad.to_numpy(structured=True)["power"], 3 * mixed * x, 1e-4)
 
 
 def test_own_differential(m, device):
@@ -360,7 +360,7 @@ def test_own_differential(m, device):
     t = spy.Tensor.from_numpy(device, np.array([(2, 3), (5, 1)], [("a", "f4"), ("n", "i4")]), dtype=m.Own).with_grads()
     assert t.grad.dtype.name == "DOwn"
     m.use_own.bwds(t, _result=ONE)
-    near(t.grad.to_numpy()["da"], [12, 10])
+    near(t.grad.to_numpy(structured=True)["da"], [12, 10])
     filled = t.with_grads(grad_in={"da": np.array([1, 2], np.float32)})
     near(m.use_own.fwds(filled).grad, [12, 20])
 
@@ -384,8 +384,8 @@ def test_result_struct_forward(load, device):
     one = module.make.fwds(spy.diffPair(3.0, 2.0))
     assert one.primal == {"a": 9.0, "b": spy.float2(3, 9)} and one.grad == {"a": 12.0, "b": spy.float2(2, 6)}
     many = module.make.fwds(spy.Tensor.from_numpy(device, np.array([1, 2], np.float32)).with_grads(grad_in=1))
-    near(many.grad.to_numpy()["a"], [2, 4])
-    near(many.to_numpy()["b"], [[1, 3], [2, 6]])
+    near(many.grad.to_numpy(structured=True)["a"], [2, 4])
+    near(many.to_numpy(structured=True)["b"], [[1, 3], [2, 6]])
 
 
 # >>derivatives that the user writes
@@ -428,10 +428,10 @@ def test_methods(m, device, tensor):
     data = spy.Tensor.from_numpy(device, np.array([(2, 1), (3, 1), (4, 1)], [("f", "f4"), ("c", "f4")]), dtype=m.Camera)
     cameras = spy.InstanceTensor(m.Camera, (3,), data.with_grads())
     cameras.project.bwds(x, _result=ONE)
-    near(cameras.tensor.grad.to_numpy()["f"], x)
+    near(cameras.tensor.grad.to_numpy(structured=True)["f"], x)
     part = cameras[1:]
     part.project.bwds(x[1:].copy(), _result=spy.diffPair(d=10.0))
-    near(cameras.tensor.grad.to_numpy()["c"], [1, 11, 11])
+    near(cameras.tensor.grad.to_numpy(structured=True)["c"], [1, 11, 11])
     fields = spy.InstanceList(m.Camera, {"f": f, "c": 5.0})
     tx = tensor(x)
     fields.project.bwds(tx, _result=ONE)
@@ -679,7 +679,7 @@ def test_views(m, tensor):
     near(x.reshape(4, 3).grad, expected.reshape(4, 3))
     row = x[2]
     assert row.grad is row.grad_in is row.grad_out
-    row.grad.copy_from_numpy(np.full(4, 5.0))
+    row.grad.copy_from_numpy(np.full(4, 5.0, np.float32))
     near(x.grad[2], [5] * 4)
     v = tensor(np.zeros((2, 3)), m.float3)
     m.times.bwds(v.flatten_dtype(), 3.0, _result=ONE)

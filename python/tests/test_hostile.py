@@ -137,7 +137,7 @@ def test_dicts_that_change(m, device):
     assert m.pair(rows, _result="numpy").tolist() == [3, 11]
     v = {}
     v.update(value(v))
-    assert spy.Tensor.full(device, (1,), v, m.Pair).to_numpy().tolist() == [(1, 2)]
+    assert spy.Tensor.full(device, (1,), v, m.Pair).to_numpy(structured=True).tolist() == [(1, 2)]
     outer = {"c": 3.0}
     outer["p"] = value(outer)
     cursor = spy.Tensor.zeros(device, (1,), m.Nest).cursor()

@@ -57,7 +57,7 @@ def test_construct(module, shape):
     tensor = spy.InstanceTensor(struct=module.Particle.as_struct(), shape=shape)
     velocity = random(shape + (3,))
     tensor.construct(p=[1, 2, 3], v=velocity)
-    a = tensor.to_numpy()
+    a = tensor.to_numpy(structured=True)
     assert tensor.shape == shape and a.shape == shape and a.dtype.names == ("position", "velocity")
     np.testing.assert_array_equal(a["velocity"], velocity)
     np.testing.assert_array_equal(a["position"], np.broadcast_to(np.array([1, 2, 3], "f4"), shape + (3,)))
@@ -67,10 +67,10 @@ def test_construct_with_random_numbers(module):
     """As SlangPy's documentation does."""
     tensor = spy.InstanceTensor(struct=module.Particle.as_struct(), shape=(100,))
     tensor.construct(p=[0, 0, 0], v=spy.rand_float(-1, 1, 3))
-    a = tensor.to_numpy().view(dtype=np.float32).reshape(-1, 6)
+    a = tensor.to_numpy(structured=True).view(dtype=np.float32).reshape(-1, 6)
     assert not a[:, :3].any() and (abs(a[:, 3:]) <= 1).all() and np.unique(a[:, 3:]).size > 250
     tensor.update(0.1)
-    np.testing.assert_allclose(tensor.to_numpy()["position"], 0.1 * a[:, 3:], rtol=1e-6)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], 0.1 * a[:, 3:], rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(10,), (3, 4)])
@@ -79,12 +79,12 @@ def test_methods(module, shape):
     tensor, position, velocity = particles(module, shape)
     tensor.update(0.5)
     tensor.update(dt=0.25)
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position + 0.75 * velocity, rtol=1e-5)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position + 0.75 * velocity, rtol=1e-5)
     np.testing.assert_allclose(tensor.speed(_result="numpy"), np.linalg.norm(velocity, axis=-1), rtol=1e-5)
     times = random(shape, 9)
     tensor.update(times)
     position = position + 0.75 * velocity + times[..., None] * velocity
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position, rtol=1e-5)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position, rtol=1e-5)
     np.testing.assert_allclose(tensor.at(2.0, _result="numpy"), position + 2 * velocity, rtol=1e-5)
 
 
@@ -92,7 +92,7 @@ def test_method_that_changes_and_returns(module):
     tensor, _, velocity = particles(module)
     force = random((10, 3), 5)
     speeds = tensor.push(force, dt=2.0, _result="numpy")
-    np.testing.assert_allclose(tensor.to_numpy()["velocity"], velocity + 2 * force, rtol=1e-5)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["velocity"], velocity + 2 * force, rtol=1e-5)
     np.testing.assert_allclose(speeds, np.linalg.norm(velocity + 2 * force, axis=1), rtol=1e-5)
 
 
@@ -107,7 +107,7 @@ def test_tensors_of_instances_are_arguments(module):
     tensor, position, velocity = particles(module)
     np.testing.assert_allclose(module.dot_velocity(tensor, [1, 2, 3], _result="numpy"), velocity @ np.array([1, 2, 3], "f4"), rtol=1e-5)
     module.move_all(p=tensor, by=[1, 0, -1])
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position + np.array([1, 0, -1], "f4"), rtol=1e-6)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position + np.array([1, 0, -1], "f4"), rtol=1e-6)
     np.testing.assert_allclose(module.Particle.speed(tensor, _result="numpy"), np.linalg.norm(velocity, axis=1), rtol=1e-5)
     np.testing.assert_allclose(module.Particle.speed.bind(tensor)(_result="numpy"), np.linalg.norm(velocity, axis=1), rtol=1e-5)
 
@@ -122,8 +122,8 @@ def test_data(device, module, make):
     a["position"], a["velocity"] = random((5, 3)), random((5, 3), 1)
     data = make(module, device, a)
     tensor = spy.InstanceTensor(module.Particle, (5,), data=data)
-    np.testing.assert_array_equal(tensor.to_numpy()["velocity"], a["velocity"])
-    np.testing.assert_array_equal(tensor.to_numpy()["position"], a["position"])
+    np.testing.assert_array_equal(tensor.to_numpy(structured=True)["velocity"], a["velocity"])
+    np.testing.assert_array_equal(tensor.to_numpy(structured=True)["position"], a["position"])
     if isinstance(data, spy.Tensor):
         assert tensor.tensor is data
 
@@ -134,15 +134,15 @@ def test_parts(device, module):
     assert row.shape == (3,) and len(tensor) == 4 and isinstance(row, spy.InstanceTensor) and row.device is device
     row.update(1.0)
     position[1] += velocity[1]
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position, rtol=1e-6)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position, rtol=1e-6)
     tensor.cursor()[0].position = [7, 8, 9]
     cursor = tensor.cursor(2, 1)
     cursor[0].position = [7, 8, 9]
     cursor.apply()
-    assert tensor.to_numpy()["position"][0, 2].tolist() == [7, 8, 9]
+    assert tensor.to_numpy(structured=True)["position"][0, 2].tolist() == [7, 8, 9]
     assert repr(tensor) == "<slangpy.InstanceTensor Particle (4, 3)>" and str(tensor) == str(tensor.to_numpy())
-    tensor.copy_from_numpy(np.zeros(72))
-    assert not tensor.to_numpy()["position"].any() and tensor.struct == module.Particle
+    tensor.copy_from_numpy(np.zeros(72, np.float32))
+    assert not tensor.to_numpy(structured=True)["position"].any() and tensor.struct == module.Particle
 
 
 def test_the_old_name(module):
@@ -249,7 +249,7 @@ def test_nested_lists(device, module):
         np.testing.assert_allclose(bodies.momentum(_result="numpy"), expected, rtol=1e-5)
     bodies = spy.InstanceList(module.Body, {"particle": inner, "mass": spy.Tensor.from_numpy(device, mass)})
     bodies.stop()
-    assert not inner.to_numpy()["velocity"].any()
+    assert not inner.to_numpy(structured=True)["velocity"].any()
 
 
 class Swarm(spy.InstanceList):
@@ -297,7 +297,7 @@ def test_subclass_of_tensor(module):
     flock = Flock(module, 3)
     flock.construct([0, 0, 0], [1, 2, 3])
     flock.update(2.0)
-    assert flock.age == 2 and flock.to_numpy()["position"].tolist() == [[2, 4, 6]] * 3
+    assert flock.age == 2 and flock.to_numpy(structured=True)["position"].tolist() == [[2, 4, 6]] * 3
 
 
 def test_pack(module):
@@ -336,8 +336,8 @@ def test_the_protocol(device, module):
     tensor = spy.Tensor.full(device, (3,), {"n": 5}, module.Counter)
     holder = Holder(tensor)
     module.Counter.add(holder, 2)
-    assert tensor.to_numpy()["n"].tolist() == [7] * 3 and holder.updates == [tensor]
-    assert module.Counter.get(holder).to_numpy().tolist() == [7] * 3
+    assert tensor.to_numpy(structured=True)["n"].tolist() == [7] * 3 and holder.updates == [tensor]
+    assert module.Counter.get(holder).to_numpy(structured=True).tolist() == [7] * 3
 
 
 def test_methods_are_found_once(module):

@@ -206,7 +206,7 @@ image_2.from_numpy(second)
 
 result = module.add(image_1, image_2)
 """, device=device)
-    result = s["result"].to_numpy()
+    result = s["result"].to_numpy(structured=True)
     assert s["result"].shape == (16, 16) and s["result"].dtype.name == "Pixel"
     got = np.stack([result[c] for c in "rgb"], -1) if result.dtype.names else result
     assert np.allclose(np.ravel(got), s["first"] + s["second"])

@@ -43,7 +43,7 @@ def test_a_cursor_knows_the_type_and_the_layout_of_its_elements(own, layout):
     assert own.element_type_layout == layout and own.element_type_layout.type == own.element_type
     fields = {f.name: f for f in own.element_type_layout.fields}
     m = fields["m"].type_layout
-    assert m.kind == kind.matrix and (m.type.row_count, m.type.col_count) == (2, 3) and m.type.element_type.name == "float"
+    assert m.kind == kind.matrix and (m.type.row_count, m.type.col_count) == (2, 3) and m.type.element_type.full_name == "vector<float,3>"
     assert fields["n"].type_layout.kind == kind.array and fields["n"].type_layout.element_type_layout.type.scalar_type.name == "int32"
     assert own.element_count == len(own) == 3 and own.size == 3 * own.element_stride and own.element_size == layout.size
 

@@ -326,3 +326,102 @@ def test_the_dtype_of_a_tensor_equals_the_structs_type(device, m):
         t = Tensor.zeros(device, (2,), dtype)
         assert t.dtype == struct.struct and struct.struct == t.dtype and t.dtype.struct == struct.struct and hash(t.dtype) == hash(struct.struct)
         assert t.dtype != m.Link.struct and t.dtype.full_name == struct.struct.full_name
+
+
+def test_structs_go_to_numpy_as_bytes(device):
+    """One more dimension of uint8, the size of the struct; structured=True has the fields. A part of a tensor too."""
+    m = spy.Module.load_from_source(device, "struct_bytes", "struct P { float x; float y; }")
+    t = spy.Tensor.zeros(device, (2, 3), m.P)
+    t.copy_from_numpy(np.arange(12, dtype=np.float32))
+    a = t.to_numpy()
+    assert a.dtype == np.uint8 and a.shape == (2, 3, 8) and a.view(np.float32).reshape(-1).tolist() == list(range(12))
+    assert t.to_numpy(structured=True)["y"].tolist() == [[1, 3, 5], [7, 9, 11]]
+    assert t[:, 1:].to_numpy().view(np.float32).tolist() == [[[2, 3], [4, 5]], [[8, 9], [10, 11]]]
+    assert spy.Tensor.zeros(device, (0, 3), m.P).to_numpy().shape == (0, 3, 8)
+
+
+def test_copy_from_numpy_copies_bytes(device):
+    """Of any dtype; a smaller array is a prefix; RuntimeError for a larger one and where something is not contiguous."""
+    t = spy.Tensor.zeros(device, (2, 3), "float")
+    t.copy_from_numpy(np.arange(6, dtype=np.int32))
+    assert t.to_numpy().view(np.int32).tolist() == [[0, 1, 2], [3, 4, 5]]
+    t.copy_from_numpy(np.full(2, 7, np.int32))
+    assert t.to_numpy().view(np.int32).tolist() == [[7, 7, 2], [3, 4, 5]]
+    for data in (np.zeros(6), np.zeros((2, 6), np.float32)[:, ::2], np.zeros((3, 2), np.float32).T):
+        with pytest.raises(RuntimeError):
+            t.copy_from_numpy(data)
+    with pytest.raises(RuntimeError):
+        t[:, :2].copy_from_numpy(np.zeros((2, 2), np.float32))
+    t[:, :2].from_numpy(np.ones((2, 2)))  # converts, from and to any strides
+    assert t.to_numpy()[:, :2].tolist() == [[1, 1], [1, 1]]
+
+
+def test_classes_of_slangpys_native_part(m):
+    """Their names can be imported; those of chains and call data serve isinstance()."""
+    from slangpy.builtin.array import ArrayMarshall
+    from slangpy.builtin.struct import StructMarshall
+    from slangpy.builtin.tensor import TensorMarshall
+    from slangpy.builtin.texture import TextureMarshall
+    from slangpy.core.calldata import CallData
+    from slangpy.core.callsignature import KernelGenException
+    from slangpy.core.function import FunctionNodeBwds, FunctionNodeMap, FunctionNodeSet
+    from slangpy.core.generator import generate_code
+    from slangpy.core.module import LOADED_MODULES
+    from slangpy.core.native import NativeCallDataCache, NativeMarshall
+    from slangpy.native_refl import Type
+    from slangpy.slangpy import (
+        FunctionNodeType, NativeBoundCallRuntime, NativeBoundVariableRuntime, NativeBufferMarshall, NativeCallData, NativeCallRuntimeOptions,
+        NativeFunctionNode, NativePackedArg, NativeTextureMarshall, NativeValueMarshall, SignatureBuilder, unpack_args, unpack_kwargs)
+
+    assert FunctionNodeType.kernelgen == 2 and issubclass(KernelGenException, Exception) and len(LOADED_MODULES) == 0
+    assert all(issubclass(c, NativeMarshall) for c in (ArrayMarshall, StructMarshall, TensorMarshall, TextureMarshall, NativeBufferMarshall, NativeValueMarshall))
+    assert issubclass(TextureMarshall, NativeTextureMarshall) and NativePackedArg is spy.PackedArg and NativeBoundCallRuntime and NativeBoundVariableRuntime
+    assert isinstance(m.first, NativeFunctionNode) and isinstance(m.first.map((0,)), FunctionNodeMap) and isinstance(m.first, (FunctionNodeSet, FunctionNodeBwds))
+    assert isinstance(m.float3.struct, Type) and NativeCallRuntimeOptions().thread_count == 0
+    built = m.of_globals.debug_build_call_data(0)
+    assert isinstance(built, NativeCallData) and isinstance(built, CallData) and built.call_mode.name == "prim" and not built.call_group_shape.valid
+    cache, text = NativeCallDataCache(), SignatureBuilder()
+    cache.get_args_signature(text, 1, a=2.0)
+    cache.add_call_data(text.str, built)
+    assert text.str.startswith("args\nN:int") and cache.find_call_data(text.str) is built and cache.lookup_value_signature(1) is None
+    with pytest.raises(KernelGenException):
+        generate_code(None, None, None, None)
+
+    class A:
+        def get_this(self):
+            return {"x": 1.0}
+
+    assert unpack_args(A(), 2) == ([{"x": 1.0}, 2], True) and unpack_args(1) == ([1], False) and unpack_kwargs(a=[A()]) == ({"a": [{"x": 1.0}]}, True)
+
+
+def test_enums_list_all_members(m):
+    """Flags list their zero, too, and what only this library has is not listed."""
+    assert [list(e)[0].name for e in (spy.BufferUsage, spy.TextureUsage, spy.FormatSupport)] == ["none"] * 3 and len(spy.BufferUsage) == len(list(spy.BufferUsage))
+    assert "int8" not in [f.name for f in spy.Feature] and not hasattr(spy.ShaderStage, "dispatch")
+    assert spy.BufferRange().size == 2**64 - 1 and spy.slangpy.Shape(None).concrete
+    with pytest.raises(RuntimeError):
+        spy.BufferDesc({"zzz": 1})
+    for bad in (lambda: spy.float3(1, 2), lambda: spy.float3([1, 2])):
+        with pytest.raises(TypeError):
+            bad()
+
+
+def test_element_types_of_matrices_bytes_and_enums(device):
+    layout = spy.Module.load_from_source(device, "element_types", "enum E { a, b }").layout
+    found = {n: layout.find_type_by_name(n).element_type for n in ("float2x3", "ByteAddressBuffer", "E")}
+    assert [t and t.full_name for t in found.values()] == ["vector<float,3>", "uint8_t", None]
+    assert layout.find_type_by_name("float2x3").inner_element_type.full_name == "float"
+
+
+def test_types_have_the_classes_of_slangpy(device):
+    """type(t) is VectorType and so on; a tensor's dtype is the very type of its struct."""
+    m = spy.Module.load_from_source(device, "type_classes", "import slangpy;\nstruct S { float x; }\ninterface I {}\nenum E { a }\nfloat3 f(S s[2]) { return s[0].x; }")
+    names = {"float": "ScalarType", "half3": "VectorType", "float2x3": "MatrixType", "S[2]": "ArrayType", "S": "StructType", "I": "InterfaceType",
+             "E": "UnhandledType", "StructuredBuffer<float>": "StructuredBufferType", "Texture2D<float4>": "TextureType",
+             "ByteAddressBuffer": "ByteAddressBufferType", "SamplerState": "SamplerStateType", "float*": "PointerType", "Tensor<float, 2>": "TensorType"}
+    for name, kind in names.items():
+        t = m.layout.find_type_by_name(name)
+        assert type(t).__name__ == kind and isinstance(t, spy.TypeReflection) and t is m.layout.find_type_by_name(name)
+    assert type(m.layout.find_function_by_name("f").return_type) is spy.reflection.VectorType
+    t = spy.Tensor.zeros(device, (2,), m.S)
+    assert t.dtype is m.S.struct and type(t.dtype) is spy.reflection.StructType and isinstance(t.dtype, spy.reflection.SlangType)

@@ -279,4 +279,4 @@ def test_instances_with_gradients(load):
     m = load("import slangpy; struct P : IDifferentiable { float x; }")
     b = InstanceDifferentiableBuffer(m.P, (2,))
     b.primal_from_numpy({"x": np.float32([1, 2])})
-    assert b.shape == (2,) and b.buffer is b.tensor and b.primal_to_numpy()["x"].tolist() == [1, 2] and b.grad_to_numpy()["x"].tolist() == [0, 0]
+    assert b.shape == (2,) and b.buffer is b.tensor and b.primal_to_numpy(structured=True)["x"].tolist() == [1, 2] and b.grad_to_numpy(structured=True)["x"].tolist() == [0, 0]

@@ -174,7 +174,7 @@ def test_compound_elements(device, name, dtype, inner, shape):
 
 def mixed_image(module, device, shape):
     rng = np.random.default_rng(4)
-    a = spy.Tensor.zeros(device, shape, module.Mixed).to_numpy()
+    a = spy.Tensor.zeros(device, shape, module.Mixed).to_numpy(structured=True)
     for name in ("position", "kind", "m", "flag", "h", "d", "l", "table"):
         a[name] = rng.integers(0, 2 if name == "flag" else 50, a[name].shape)
     a["inner"]["a"], a["inner"]["b"] = rng.random(a["inner"]["a"].shape), rng.integers(-5, 5, a["inner"]["b"].shape)
@@ -189,7 +189,7 @@ def test_structs_are_structured_arrays(device, module, shape):
     assert a.dtype["table"].shape == (3, 2) and a.dtype["inner"].base.names == ("a", "b")
     tensor = spy.Tensor.empty(device, shape, module.Mixed)
     tensor.copy_from_numpy(a)
-    back = tensor.to_numpy()
+    back = tensor.to_numpy(structured=True)
     for name in a.dtype.names:
         np.testing.assert_array_equal(back[name], a[name])
 
@@ -205,7 +205,7 @@ def test_copy_from_numpy_counts_numbers(device, module):
     """As many numbers, whatever the shape. (Features B6, P16.)"""
     tensor = spy.Tensor.zeros(device, (4, 4), module.Pixel)
     tensor.from_numpy(numbers(48, "f8"))
-    np.testing.assert_array_equal(tensor.flatten_dtype().to_numpy().reshape(-1), numbers(48))
+    np.testing.assert_array_equal(tensor.flatten_dtype().to_numpy(structured=True).reshape(-1), numbers(48))
     with pytest.raises(ValueError, match="from_numpy: Shape mismatch: expected 48 numbers, got 49"):
         tensor.from_numpy(numbers(49))
 
@@ -213,9 +213,13 @@ def test_copy_from_numpy_counts_numbers(device, module):
 def test_copy_from_numpy_into_views(device):
     a = np.zeros((4, 6), "f4")
     tensor = spy.Tensor.from_numpy(device, a)
-    tensor[1:3, ::2].copy_from_numpy(numbers((2, 3)))
+    with pytest.raises(RuntimeError, match="the tensor must be contiguous"):
+        tensor[1:3, ::2].copy_from_numpy(numbers((2, 3)))
+    with pytest.raises(RuntimeError, match="the array must be contiguous"):
+        tensor.copy_from_numpy(numbers((4, 12))[:, ::2])
+    tensor[1:3, ::2].from_numpy(numbers((2, 3)))
     a[1:3, ::2] = numbers((2, 3))
-    np.testing.assert_array_equal(tensor.to_numpy(), a)
+    np.testing.assert_array_equal(tensor.to_numpy(structured=True), a)
 
 
 def test_tensors_as_arrays_of_others(device):
@@ -298,9 +302,9 @@ def test_view_as_another_type(device, module):
     tensor = spy.Tensor.from_numpy(device, a)
     vectors = tensor.view((4,), dtype="float3")
     assert vectors.dtype.name == "float3"
-    np.testing.assert_array_equal(vectors.to_numpy(), a)
+    np.testing.assert_array_equal(vectors.to_numpy(structured=True), a)
     pixels = tensor.view((4,), dtype=module.Pixel)
-    np.testing.assert_array_equal(pixels.to_numpy()["g"], a[:, 1])
+    np.testing.assert_array_equal(pixels.to_numpy(structured=True)["g"], a[:, 1])
 
 
 def test_views_share_memory_and_keep_it(device):
@@ -382,9 +386,9 @@ def test_clear(device, module, dtype):
     """A view clears all the memory that it is part of, as SlangPy's does, and nothing else. (Feature B9.)"""
     tensor, other = (spy.Tensor.empty(device, (3, 4), module.Mixed if dtype == "Mixed" else dtype) for i in range(2))
     for t in (tensor, other):
-        t.copy_from_numpy(np.ones(tensor.to_numpy().nbytes, "u1") if dtype == "Mixed" else np.ones(tensor.to_numpy().size))
+        t.copy_from_numpy(np.ones(tensor.to_numpy().nbytes, "u1") if dtype == "Mixed" else np.ones(tensor.to_numpy().size, bool if dtype == "bool" else "f4"))
     tensor[:, 1:3].clear()
-    raw, kept = (np.ascontiguousarray(t.to_numpy()).view("u1").reshape(3, 4, -1) for t in (tensor, other))
+    raw, kept = (np.ascontiguousarray(t.to_numpy(structured=True)).view("u1").reshape(3, 4, -1) for t in (tensor, other))
     assert not raw.any() and all(kept[i, k].any() for i in range(3) for k in range(4))
 
 
@@ -585,9 +589,9 @@ def test_cursor_fields(device, module):
     cursor[1]["inner[0].b"] = -7
     cursor[4].write({"kind": 200, "flag": True, "m": [[1, 2, 3], [4, 5, 6]], "table": np.arange(6).reshape(3, 2), "l": -2**40})
     cursor[4].inner.write([{"a": (1, 2, 3), "b": 4}, {"a": np.array([5, 6, 7]), "b": 8}])
-    assert not tensor.to_numpy()["kind"].any()
+    assert not tensor.to_numpy(structured=True)["kind"].any()
     cursor.apply()
-    a = tensor.to_numpy().reshape(-1)
+    a = tensor.to_numpy(structured=True).reshape(-1)
     assert a["position"][1].tolist() == [1, 2, 3] and a["inner"][1]["a"].tolist() == [[0, 0, 0], [0, 5, 0]] and a["inner"][1]["b"].tolist() == [-7, 0]
     assert a["kind"].tolist() == [0, 0, 0, 0, 200, 0] and a["flag"][4] and a["l"][4] == -2**40
     assert a["m"][4].tolist() == [[1, 2, 3], [4, 5, 6]] and a["table"][4].tolist() == [[0, 1], [2, 3], [4, 5]]
@@ -643,15 +647,15 @@ def test_cursor_load_and_copies(device, module):
     cursor = tensor.cursor()
     place = cursor[1].g
     place.write(4)
-    tensor.copy_from_numpy(np.arange(9))
+    tensor.copy_from_numpy(np.arange(9, dtype="f4"))
     cursor.load()
     assert place.read() == 4 and cursor[2].read() == {"r": 6, "g": 7, "b": 8}
     place.write(-4)
     cursor.apply()
-    assert tensor.to_numpy()["g"].tolist() == [1, -4, 7]
+    assert tensor.to_numpy(structured=True)["g"].tolist() == [1, -4, 7]
     cursor.copy_from_numpy(np.array([(9, 8, 7)] * 3, [("b", "f4"), ("g", "i4"), ("r", "f8")]))
     cursor.apply()
-    assert tensor.to_numpy().tolist() == [(7, 8, 9)] * 3
+    assert tensor.to_numpy(structured=True).tolist() == [(7, 8, 9)] * 3
     cursor[0].set_data(np.array([1, 2, 3], "f4").tobytes())
     assert cursor[0].read() == {"r": 1, "g": 2, "b": 3} and cursor.to_numpy()[:12].view("f4").tolist() == [1, 2, 3] and cursor.element_size == 12
 
@@ -700,9 +704,9 @@ def test_cursor_of_a_buffer(device, module):
     with pytest.raises(TypeError, match="expected elements of a type, got bytes of none"):
         memory.cursor()
     pixels = memory.view((2,), dtype=module.Pixel)
-    pixels.copy_from_numpy(np.arange(6))
-    assert type(pixels) is spy.Tensor and spy.Tensor(memory, "float", (6,)).to_numpy().tolist() == [0, 1, 2, 3, 4, 5]
-    assert type(memory[4:8]) is spy.Tensor and memory[4:8].to_numpy().nbytes == 4
+    pixels.copy_from_numpy(np.arange(6, dtype="f4"))
+    assert type(pixels) is spy.Tensor and spy.Tensor(memory, "float", (6,)).to_numpy(structured=True).tolist() == [0, 1, 2, 3, 4, 5]
+    assert type(memory[4:8]) is spy.Tensor and memory[4:8].to_numpy(structured=True).nbytes == 4
 
 
 def test_cursor_values_are_value_types(device):

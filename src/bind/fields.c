@@ -177,7 +177,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     }
     a->constant = constant;
     bool is_struct = type->kind == SPYI_TYPE_STRUCT ||
-                     (type->kind == SPYI_TYPE_OTHER && type->field_count > 0); // a struct with resources
+                     (type->kind == SPYI_TYPE_OTHER && type->field_count > 0 &&
+                      type->fields[0].name[0] != '['); // a struct with resources, not an array of them
     bool zero = is_struct && a->function->module->zero_missing;
     bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
     for (uint32_t f = 0; good && f < field_count; f++) {

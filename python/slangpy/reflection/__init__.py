@@ -4,17 +4,16 @@ The objects are those of slangpy itself. SlangPy has two layers of classes, Type
 both. VectorType, StructType and their like are for isinstance(); submodules: lookup, reflectiontypes."""
 from __future__ import annotations
 
-
 from .._slangpy import (
     Attribute, DeclReflection, EntryPointLayout, FunctionReflection, ProgramLayout, ReflectionCursor, TypeLayoutReflection,
     TypeReflection, VariableLayoutReflection, VariableReflection,
 )
-from ..enums import _IntEnum, _Members
+from ..enums import _IntEnum
 
 __all__ = [
     "Attribute", "DeclKind", "DeclReflection", "EntryPointLayout", "FunctionReflection", "ModifierID", "ParameterCategory", "ProgramLayout",
-    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ScalarType", "ShaderStage", "TypeKind", "TypeLayoutReflection",
-    "TypeReflection", "VariableLayoutReflection", "VariableReflection",
+    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ShaderStage", "TypeKind", "TypeLayoutReflection",
+    "TypeReflection", "TypeScalar", "VariableLayoutReflection", "VariableReflection",
 ]
 
 
@@ -98,14 +97,7 @@ class TypeKind(_IntEnum):
     enum = 20
 
 
-class _ScalarMeta(_Members):
-    """isinstance(x, ScalarType) also holds for a TypeReflection that is a scalar type, as SlangPy's class of that name."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return type.__instancecheck__(cls, instance) or (isinstance(instance, TypeReflection) and instance.kind == 5)
-
-
-class ScalarType(_IntEnum, metaclass=_ScalarMeta):
+class TypeScalar(_IntEnum):
     """TypeReflection.ScalarType: the type of a scalar, or of a vector's or matrix's components."""
 
     none = 0
@@ -226,11 +218,10 @@ class ShaderStage(_IntEnum):
     callable = 12
     mesh = 13
     amplification = 14
-    dispatch = 15
 
 
 for _name, _owner, _enum in [
-    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", ScalarType),
+    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", TypeScalar),
     ("ResourceShape", "TypeReflection", ResourceShape), ("ResourceAccess", "TypeReflection", ResourceAccess),
     ("ParameterCategory", "TypeReflection", ParameterCategory),
 ]:

@@ -8,12 +8,13 @@ from .._slangpy import FunctionReflection, ProgramLayout, TypeLayoutReflection, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = [
     "ArrayType", "BOOL_TYPES", "ByteAddressBufferType", "DifferentialPairType", "EXPERIMENTAL_VECTORIZATION", "FLOAT_TYPES", "INT_TYPES",
     "ITensorType", "InterfaceType", "MatrixType", "NUMPY_TYPE_TO_SCALAR_TYPE", "PointerType", "RaytracingAccelerationStructureType",
-    "ResourceType", "SCALAR_TYPE_TO_NUMPY_TYPE", "SIGNED_INT_TYPES", "SamplerStateType", "SlangField", "SlangFunction", "SlangLayout",
+    "ResourceType", "SCALAR_TYPE_TO_NUMPY_TYPE", "SIGNED_INT_TYPES", "ScalarType", "SamplerStateType", "SlangField", "SlangFunction", "SlangLayout",
     "SlangParameter", "SlangProgramLayout", "SlangType", "StructType", "StructuredBufferType", "TensorAccess", "TensorType", "TextureType",
     "UNSIGNED_INT_TYPES", "UnhandledType", "UnknownType", "VectorType", "VoidType", "is_matching_array_type", "scalar_names",
     "set_experimental_vectorization", "vectorize_type",
@@ -34,14 +35,8 @@ class _TypeMeta(type):
         return isinstance(instance, TypeReflection) and bool(cls._is(instance))  # type: ignore[attr-defined]
 
 
-class _Type(metaclass=_TypeMeta):
-    @staticmethod
-    def _is(t):
-        return False
-
-
-def _of(name, doc, test):
-    return _TypeMeta(name, (_Type,), {"__doc__": doc, "_is": staticmethod(test), "__module__": __name__})
+def _of(name: str, doc: str, test: Callable[[Any], bool]) -> Any:
+    return _TypeMeta(name, (TypeReflection,), {"__doc__": doc, "_is": staticmethod(test), "__module__": __name__, "__slots__": ()})
 
 
 def _kind(*names):
@@ -54,6 +49,7 @@ def _named(*names):
 
 _TENSORS = tuple(prefix + word for prefix in ("", "I", "W", "IW", "RW", "IRW") for word in ("Tensor", "DiffTensor", "PrimalTensor")) + ("AtomicTensor",)
 
+ScalarType = _of("ScalarType", "A number or a bool.", _kind("scalar"))
 VoidType = _of("VoidType", "The type void.", lambda t: t.scalar_type.name == "void")
 VectorType = _of("VectorType", "A vector of numbers.", _kind("vector"))
 MatrixType = _of("MatrixType", "A matrix of numbers.", _kind("matrix"))
@@ -72,7 +68,19 @@ DifferentialPairType = _of("DifferentialPairType", "A DifferentialPair.", _named
 ITensorType = _of("ITensorType", "A tensor of slangpy's Slang module.", _named(*_TENSORS))
 UnknownType = _of("UnknownType", "A type that depends on a generic parameter.", _kind("none"))
 UnhandledType = _of("UnhandledType", "A type of which no other class here knows.",
-                    _kind("texture_buffer", "shader_storage_buffer", "output_stream", "feedback", "specialized"))
+                    lambda t: class_of(t).__name__ == "UnhandledType")
+_CLASSES = (VoidType, ScalarType, VectorType, MatrixType, ArrayType, ITensorType, DifferentialPairType, StructType, InterfaceType, PointerType,
+            SamplerStateType, TextureType, StructuredBufferType, ByteAddressBufferType, RaytracingAccelerationStructureType, ResourceType,
+            UnknownType)
+_TENSOR_CLASS = _of("TensorType", "A tensor of slangpy's Slang module.", _named(*_TENSORS))
+
+
+def class_of(t: TypeReflection) -> type:
+    """class_of(t): returns the class of this module that a type is of."""
+    for c in _CLASSES:
+        if c._is(t):
+            return _TENSOR_CLASS if c is ITensorType else c
+    return UnhandledType
 
 
 class TensorType(IntEnum):

@@ -178,7 +178,7 @@ static PyObject *spyp_give_tensor(spyp_function *f, PyObject *given, spy_tensor 
     bool numpy = PyUnicode_Check(given) ? PyUnicode_CompareWithASCIIString(given, "numpy") == 0
                                         : !PyType_IsSubtype((PyTypeObject *)given, spyp.tensor);
     if (!made || !numpy) return made;
-    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made);
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made, true);
     Py_DECREF(made);
     return array;
 }

@@ -102,7 +102,7 @@ static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spy
     spy_dtype dtype = base ? base->dtype : info->dtype;
     if (dtype == SPY_DTYPE_DEFAULT) {
         PyErr_Format(PyExc_BufferError,
-                     "__dlpack__: elements of %s have no form in DLPack; to_numpy() gives a structured array",
+                     "__dlpack__: elements of %s have no form in DLPack; to_numpy(structured=True) gives an array with the fields",
                      info->type);
         return -1;
     }
@@ -131,7 +131,7 @@ static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_e
     size_t item = tensor->dtype.bits / 8u, each = 1;
     for (int32_t i = (int32_t)info->shape.rank; i < tensor->ndim; i++) each *= (size_t)e->shape[i];
     if (info->element_size_bytes != each * item) {
-        PyErr_Format(PyExc_BufferError, "__dlpack__: elements of %s have gaps in the device's memory; to_numpy() gives them without", info->type);
+        PyErr_Format(PyExc_BufferError, "__dlpack__: elements of %s have gaps in the device's memory; to_numpy(structured=True) gives them without", info->type);
         return -1;
     }
     for (uint32_t i = 0; i < info->shape.rank; i++) e->strides[i] = info->strides.dims[i] * (int64_t)each;
@@ -384,7 +384,7 @@ static PyObject *spyp_tensor_array(PyObject *self, PyObject *args, PyObject *kwa
         return PyErr_Format(
             spyp.value_error,
             "__array__: argument 'copy': expected True or None: device memory is always copied");
-    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self);
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self, true);
     if (!array || dtype == Py_None) return array;
     PyObject *converted = PyObject_CallMethod(array, "astype", "O", dtype);
     Py_DECREF(array);

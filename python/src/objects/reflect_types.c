@@ -130,7 +130,7 @@ static PyObject *spyp_type_scalar(spyp_reflection *r) {
         [SPY_DTYPE_UINT64] = 6,  [SPY_DTYPE_FLOAT16] = 7, [SPY_DTYPE_FLOAT32] = 8, [SPY_DTYPE_FLOAT64] = 9,
     };
     bool number = SPYP_NUMBERS >> r->type->kind & 1;
-    return spyp_enum("ScalarType", r->type->kind == SPY_TYPE_KIND_VOID ? 1
+    return spyp_enum("TypeScalar", r->type->kind == SPY_TYPE_KIND_VOID ? 1
                                    : number                            ? types[r->type->dtype]
                                                                        : 0);
 }
@@ -346,6 +346,7 @@ static const spyp_property spyp_type_properties[] = {
     SPYP_GET("is_bool", spyp_type_is_bool, "Whether it is of bools."),
     SPYP_GET("user_attributes", spyp_type_attributes,
              "Attributes of the declaration of a struct, enum or interface of this module."),
+    SPYP_OF_TYPE("size_bytes", SPYP_TYPE_SIZE, size_bytes, "Bytes in C's layout; 0 for what host memory cannot hold."),
     SPYP_GET("decl", spyp_type_decl,
              "The DeclReflection of a struct, enum or interface of this module; else None."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },

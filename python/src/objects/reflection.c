@@ -50,7 +50,7 @@ static int spyp_enums_link(void) {
     } links[] = {
         { SPYP_DECL, "Kind", "DeclKind" },
         { SPYP_TYPE, "Kind", "TypeKind" },
-        { SPYP_TYPE, "ScalarType", "ScalarType" },
+        { SPYP_TYPE, "ScalarType", "TypeScalar" },
         { SPYP_TYPE, "ResourceShape", "ResourceShape" },
         { SPYP_TYPE, "ResourceAccess", "ResourceAccess" },
         { SPYP_TYPE, "ParameterCategory", "ParameterCategory" },
@@ -121,11 +121,25 @@ PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_
     return (PyObject *)r;
 }
 
+// Gives a new TypeReflection the class that says what it is, such as slangpy.reflection.VectorType. Takes over the reference.
+static PyObject *spyp_with_class(spyp_reflection *r) {
+    PyObject *classes = PyImport_ImportModule("slangpy.reflection.reflectiontypes");
+    PyObject *found = classes ? PyObject_CallMethod(classes, "class_of", "O", (PyObject *)r) : NULL;
+    if (!found || PyObject_SetAttrString((PyObject *)r, "__class__", found) < 0) {
+        SPYP_DECREF(r);
+        r = NULL;
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(classes);
+    return (PyObject *)r;
+}
+
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type) {
     if (!type) Py_RETURN_NONE;
     spyp_reflection *r = spyp_reflection_get(kind, module, spyp_reflection_key(kind, type, type->name));
+    bool fresh = r && !r->type;
     if (r) r->type = type; // after a reload the type of that name is another one
-    return (PyObject *)r;
+    return fresh && kind == SPYP_TYPE ? spyp_with_class(r) : (PyObject *)r;
 }
 
 PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attribute) {
@@ -209,7 +223,8 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
 // Two objects are equal if they stand for the same declaration, or for a type of the same name, in one
 // module.
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
-    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
+    bool types = spyp_reflection_is(a, SPYP_TYPE) && spyp_reflection_is(b, SPYP_TYPE); // their classes may differ
+    if ((op != Py_EQ && op != Py_NE) || (Py_TYPE(a) != Py_TYPE(b) && !types)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
     bool built_in = x->module != y->module && spyp_reflection_is(a, SPYP_TYPE) && spyp_reflection_open(x, "comparison") == 0 &&
                     spyp_reflection_open(y, "comparison") == 0 && x->type && y->type && !x->type->decl && !y->type->decl;
@@ -306,6 +321,7 @@ static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_refl
     };
     char name[64];
     unsigned int flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+    if (c == &spyp_type_class) flags |= Py_TPFLAGS_BASETYPE; // slangpy.reflection.VectorType and the like
     for (size_t n = 5; c->more && c->more[n - 5].slot; n++) slots[n] = c->more[n - 5];
     if (!c->more || c->more->slot != Py_tp_new) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
     for (const spyp_property *p = c->properties; p->name && used < SPYP_PROPERTY_COUNT - 1; p++)

@@ -1,5 +1,6 @@
 // The classes Tensor and NDBuffer: N-dimensional arrays in device memory.
 #include "objects/objects.h"
+#include "objects/reflection.h"
 #include "values/math_view.h"
 
 #include <string.h>
@@ -294,7 +295,7 @@ static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwar
         return made;
     }
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:from_numpy", fills, &array)) return NULL;
-    if (spyp_tensor_copy_bytes_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
+    if (spyp_tensor_fill_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL; // as an older SlangPy: converted
     Py_RETURN_NONE;
 }
 
@@ -352,9 +353,11 @@ static int spyp_eithers_add(PyTypeObject *type, PyMethodDef *methods, size_t cou
     return either ? 0 : -1;
 }
 
-static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *ignored) {
-    SPYP_UNUSED(ignored);
-    return spyp_tensor_to_numpy((spyp_tensor *)self);
+static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "structured", NULL };
+    int structured = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:to_numpy", names, &structured)) return NULL;
+    return spyp_tensor_to_numpy((spyp_tensor *)self, structured != 0);
 }
 
 // Tensor.numpy(device, array) is another name of from_numpy(), and tensor.numpy() of to_numpy().
@@ -363,7 +366,7 @@ static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kw
         if (PyErr_WarnEx(PyExc_DeprecationWarning, "Tensor.numpy(device, array) is called Tensor.from_numpy() now", 1) < 0) return NULL;
         return spyp_from_numpy(owner, args, kwargs);
     }
-    return spyp_check_args("numpy()", PyTuple_Size(args), 0, 0) < 0 ? NULL : spyp_tensor_to_numpy((spyp_tensor *)owner);
+    return spyp_tensor_numpy_method(owner, args, kwargs);
 }
 
 // >>views
@@ -623,7 +626,7 @@ static PyObject *spyp_tensor_get_dtype(PyObject *self, void *ignored) {
         const spy_type_info *type = spy_reflect_type(module->module, info.type);
         if (!type) spyp_raise(t->device);
         spyp_leave(t->device);
-        if (type) t->dtype = spyp_struct_make(module, type);
+        if (type) t->dtype = spyp_reflect_type(SPYP_TYPE, module, type);
     }
     Py_DECREF(module);
     return Py_XNewRef(t->dtype);
@@ -648,16 +651,20 @@ static PyObject *spyp_tensor_repr(PyObject *self) { // it does not read from the
     return text;
 }
 
-// str(tensor) is that of its numpy array.
-static PyObject *spyp_tensor_str(PyObject *self) {
-    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self), *text = array ? PyObject_Str(array) : NULL;
+static PyObject *spyp_tensor_text(PyObject *self, bool structured) {
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self, structured), *text = array ? PyObject_Str(array) : NULL;
     Py_XDECREF(array);
     return text;
 }
 
+// str(tensor) is that of to_numpy().
+static PyObject *spyp_tensor_str(PyObject *self) {
+    return spyp_tensor_text(self, false);
+}
+
 // Returns the text that shows a tensor: its values, unless they are gone.
 static PyObject *spyp_tensor_shown(PyObject *self) {
-    return ((spyp_tensor *)self)->device->device ? spyp_tensor_str(self) : spyp_tensor_repr(self);
+    return ((spyp_tensor *)self)->device->device ? spyp_tensor_text(self, true) : spyp_tensor_repr(self);
 }
 
 static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) {
@@ -778,11 +785,12 @@ static PyMethodDef spyp_tensor_methods[] = {
       "full(device, shape, fill_value, dtype=float): a tensor whose elements all have one value." },
     { "empty_like", SPYP_FUNC(spyp_tensor_empty_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
     { "zeros_like", SPYP_FUNC(spyp_tensor_zeros_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
-    { "to_numpy", spyp_tensor_numpy_method, METH_NOARGS,
-      "to_numpy(): a numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
-    { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
-      "or a dict of arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous "
-      "tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
+    { "to_numpy", SPYP_FUNC(spyp_tensor_numpy_method), METH_VARARGS | METH_KEYWORDS,
+      "to_numpy(*, structured=False): a numpy array of the contents; vectors, matrices and arrays become further dimensions. Structs: "
+      "one more dimension of uint8, their bytes as they lie on the device; with structured=True elements with named fields. Waits." },
+    { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): copy the bytes of an array to the start of the tensor's memory, whatever its dtype. RuntimeError: the array "
+      "or the tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field names. "
+      "tensor.from_numpy(data) converts numbers." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
       "view(shape, strides=None, offset=0, dtype=None): the same memory in another way; strides and offset in elements." },
     { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
@@ -807,7 +815,7 @@ static PyGetSetDef spyp_tensor_getset[] = {
     { "element_count", spyp_tensor_get, NULL, "The product of the sizes.", (void *)SPYP_COUNT },
     { "ndim", spyp_tensor_get, NULL, "Number of dimensions.", (void *)SPYP_NDIM },
     { "device_address", spyp_tensor_get, NULL, "The GPU's address of the first element.", (void *)SPYP_ADDRESS },
-    { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a Struct.", NULL },
+    { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a TypeReflection: that of a Struct is struct.struct.", NULL },
     { "device", spyp_tensor_get_device, NULL, "The device that it lives on.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -860,7 +868,7 @@ static PyMethodDef spyp_eithers[] = {
     { "from_numpy", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS,
       "Tensor.from_numpy(device, ndarray, usage=None, memory_type=None, dtype=None): a new tensor with a copy of any array, of its own "
       "type or of `dtype`, whose vectors, matrices and arrays take the last dimensions; structured arrays fill structs by field "
-      "names. tensor.from_numpy(data): as copy_from_numpy()." },
+      "names. tensor.from_numpy(data): fill the tensor from an array with as many numbers, converted." },
     { "from_torch", SPYP_FUNC(spyp_from_torch), METH_VARARGS | METH_KEYWORDS,
       "Tensor.from_torch(device, tensor, dtype=None): a tensor over the memory of any array in CUDA memory (torch, CuPy, Numba, ...), where the "
       "device is CUDA's; of its own type, or of a `dtype` whose numbers are its own: its vectors, matrices, arrays and structs take the "

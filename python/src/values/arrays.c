@@ -364,7 +364,8 @@ static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *wha
     static const char *const ways[] = { "cpu", "get", "copy_to_host", "to_numpy" };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         PyObject *method = PyObject_GetAttrString(object, ways[i]);
-        PyObject *host = method ? PyObject_CallNoArgs(method) : NULL;
+        bool own = PyObject_TypeCheck(object, spyp.tensor);
+        PyObject *host = method && own ? spyp_tensor_to_numpy((spyp_tensor *)object, true) : method ? PyObject_CallNoArgs(method) : NULL;
         bool missing = !method;
         Py_XDECREF(method);
         if (missing) {

@@ -44,7 +44,7 @@ static int spyp_math_init_vector(const spyp_math_kind *kind, PyObject *args, dou
         count += found;
     }
     if (count == size) return 0;
-    PyErr_Format(spyp.value_error, "%s: expected %zd component%s, got %zd", kind->name, size,
+    PyErr_Format(spyp.type_error, "%s: expected %zd component%s, got %zd", kind->name, size,
                  size == 1 ? "" : "s", count);
     return -1;
 }
@@ -239,7 +239,7 @@ static int spyp_math_set_line(PyObject *self, uint32_t first, uint32_t step, uin
     found = spyp_math_read_list(kind->name, kind->dtype, line, components, count);
     if (found < 0) return -1;
     if (found != (Py_ssize_t)count) {
-        PyErr_Format(spyp.value_error, "%s: expected %u components, got %zd", kind->name, count, found);
+        PyErr_Format(spyp.type_error, "%s: expected %u components, got %zd", kind->name, count, found);
         return -1;
     }
     for (uint32_t i = 0; i < count; i++) { // no store fails, because matrices have floats

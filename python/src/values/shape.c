@@ -217,7 +217,7 @@ static PyObject *spyp_shape_concrete(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
     for (Py_ssize_t i = 0; i < Py_SIZE(self); i++)
         if (spyp_shape_dims(self)[i] < 0) Py_RETURN_FALSE;
-    return PyBool_FromLong(!((spyp_shape_object *)self)->invalid);
+    Py_RETURN_TRUE; // of Shape(None) too, as in SlangPy
 }
 
 static PyObject *spyp_shape_valid(PyObject *self, void *ignored) {

@@ -194,15 +194,16 @@ spy_tensor *spyp_tensor_whole(spyp_tensor *t, uint64_t *before_bytes);
 PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, const char *what);
 // Makes a tensor with the same contents. The host does not wait for the copy.
 PyObject *spyp_tensor_copy(spyp_tensor *tensor, const char *what);
-PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
+// The contents as a numpy array. Structs become structured elements, or the bytes of each a further dimension.
+PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor, bool structured);
 // Makes a numpy array of `size` bytes, which the caller fills. dtype: anything that numpy takes as one.
 PyObject *spyp_empty_array(PyObject *numpy, PyObject *shape, PyObject *dtype, size_t size);
 void spyp_host_memory_drop(void); // gives memory that is kept for such arrays back to the system
 PyTypeObject *spyp_view_type(PyObject *tensor); // the class of the tensor's views: Tensor or NDBuffer
 // Copies host data into a tensor. Returns 0, or -1 with an exception set.
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what);
-// Like spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of a
-// contiguous tensor's memory, if it is not larger.
+// Like spyp_tensor_fill_from(), but an array that is not structured is copied byte by byte to the start of the tensor's
+// memory, whatever its dtype. Both must be contiguous and the array no larger.
 int spyp_tensor_copy_bytes_from(spyp_tensor *tensor, PyObject *object, const char *what);
 // Returns the type of a tensor's elements. NULL without an exception: they are scalars. Call it inside the
 // device.
