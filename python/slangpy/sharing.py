@@ -301,7 +301,7 @@ def _open(device, torch, index):
 
 def sharing_of(device, tensors, torch):
     """The Sharing for a call of a Vulkan device with these tensors, or None if they are to be copied through the host: they are on another GPU
-    or on several ones, are empty or of a type without numbers of the same size, or torch captures a graph."""
+    or on several ones, are empty, sparse or of a type without numbers of the same size, or torch captures a graph."""
     index = None
     opened = device.__dict__.get("_sharings")
     if opened is None:
@@ -317,6 +317,6 @@ def sharing_of(device, tensors, torch):
                 sharing = opened[index]
                 if sharing is None or sharing.off:
                     return None
-            if tensor.device.index != index or tensor.dtype not in sharing.types or not tensor.numel():
+            if tensor.device.index != index or tensor.layout is not torch.strided or tensor.dtype not in sharing.types or not tensor.numel():
                 return None
     return None if torch.cuda.is_current_stream_capturing() else sharing

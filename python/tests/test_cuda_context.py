@@ -135,7 +135,8 @@ class State(ctypes.Structure):  # struct fake_cuda
                 ("graph", ctypes.c_uint * 3), ("mapped", ctypes.c_uint64), ("mapped_size", ctypes.c_uint64), ("waits", ctypes.c_uint64),
                 ("texture", ctypes.c_uint64), ("surface", ctypes.c_uint64), ("textures", ctypes.c_int64), ("texels", ctypes.c_void_p),
                 ("capability", ctypes.c_int), ("static_shared", ctypes.c_int), ("shared", ctypes.c_uint),
-                ("loaded", ctypes.c_uint64 * 2), ("asked", ctypes.c_uint64 * 3), ("multiprocessors", ctypes.c_int)]
+                ("loaded", ctypes.c_uint64 * 2), ("asked", ctypes.c_uint64 * 3), ("uuid", ctypes.c_void_p), ("imports", ctypes.c_int64),
+                ("multiprocessors", ctypes.c_int)]
 
 
 cu.fake_cuda_state.restype = ctypes.POINTER(State)

@@ -332,12 +332,12 @@ def test_views_are_written(device, m):
 
 
 def test_views_are_read_and_written(device, m):
-    """An inout parameter adds to what the view held."""
+    """An inout parameter adds to what the view held; the derivative of such a call is asked for in another way, as the error says."""
     a, base = data(device, 4), torch.ones(2, 4, device=device.torch_kind)
     m.gather(a, base[1])
-    base.sum().backward()
     torch.testing.assert_close(base.detach(), torch.stack([torch.ones_like(a), a * a + 1]).detach())
-    torch.testing.assert_close(a.grad, (2 * a).detach())
+    with pytest.raises(spy.Error, match="(?s)gather: .*inout parameter, which has two gradients"):
+        base.sum().backward()
 
 
 @pytest.mark.parametrize("make, error, words", [
@@ -498,6 +498,8 @@ def without_python(monkeypatch):
 
 
 def test_a_repeated_call_needs_no_python(device, m, monkeypatch):
+    if device.info.type == spy.DeviceType.vulkan and device.torch_kind.type == "cuda":
+        pytest.skip("tensors of another API are copied by Python's half")
     a, b, n = data(device, 3, 4), data(device, 4), torch.nn.Parameter(data(device, 4).detach())
     for call in (lambda: m.poly(a, b), lambda: m.poly(b, 2.0), lambda: m.poly(a=a, b=b), lambda: m.poly(a, n)):
         call()
