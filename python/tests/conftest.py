@@ -2,6 +2,7 @@
 
 `@pytest.mark.share(5)`: of the test's rows five run, which SPY_TEST_SEED draws so that each value of each parameter is in one of them.
 All run with SPY_TEST_SIZE=soak, with SPY_TEST_ALL, and where rows are named on the command line."""
+import gc
 import os
 import random
 import sys
@@ -90,6 +91,12 @@ def pytest_collection_modifyitems(config, items):
         name = item.nodeid.split("/")[-1]
         if any(name == n or name.startswith((n + "::", n + "[")) for n in ABOUT_VULKAN):
             item.add_marker(pytest.mark.skip(reason="about Vulkan, and the tests run on CUDA"))
+
+
+def pytest_collection_finish(session):
+    """Python's collector, which many tests call, looks at what the tests make and not at pytest's own objects, some 500,000."""
+    gc.collect()
+    gc.freeze()
 
 
 def from_dlpack(array):
