@@ -2,7 +2,7 @@
 // compiled by NVRTC. Linked with a gpu test in the place of the library, this file has the whole implementation, gives
 // gpu_desc() the null backend with CUDA's limits, and lets failed checks pass: no kernel runs, so no value is right.
 //
-// Of a program with at least FEW_TESTS tests every second test runs, from the one that SPY_TEST_SEED says, and all kernels of these are
+// Of a program with at least four tests every second test runs, from the one that SPY_TEST_SEED says, and all kernels of these are
 // compiled. Of other programs half of the kernels are compiled, and the first one. Each kernel is compiled for one of compute
 // capability 7.5, 9.0 and the newest that NVRTC knows; a hash of its text and SPY_TEST_SEED chooses.
 // SPY_TEST_ARCHS=all: all tests run, and all kernels are compiled for all three.
@@ -52,7 +52,7 @@ typedef struct kernel {
     spyi_kernel_desc desc;
 } kernel;
 
-enum { MOST_KERNELS = 65536, THREADS = 1, FEW_TESTS = 4 };
+enum { MOST_KERNELS = 65536, THREADS = 1 };
 
 static spyi_nvrtc nvrtc;
 static spyi_context context; // hears what falls back
@@ -220,11 +220,9 @@ int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *const tes
     void *symbol = dlsym(RTLD_NEXT, "_cmocka_run_group_tests");
     memcpy(&run, &symbol, sizeof run);
     start();
-    half_of_tests = count >= FEW_TESTS && !all_archs && !test_everything() && !getenv("SPY_TEST_ONLY");
     struct CMUnitTest *chosen = (struct CMUnitTest *)malloc(count * sizeof *chosen);
-    size_t chosen_count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!half_of_tests || test_turn(i, 2)) chosen[chosen_count++] = tests[i];
+    size_t chosen_count = test_choose(tests, count, all_archs ? 1 : 2, chosen);
+    half_of_tests = chosen_count < count;
     (void)run(name, chosen, chosen_count, setup, teardown);
     free(chosen);
     printf("%zu of %zu tests\n", chosen_count, count);
