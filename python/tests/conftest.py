@@ -1,6 +1,8 @@
 """What all tests share: one device a session, modules from text, and which rows of large tables run.
 
 `@pytest.mark.share(5)`: of the test's rows five run, which SPY_TEST_SEED draws so that each value of each parameter is in one of them.
+SPY_TEST_SHARE=N: every Nth test of each file runs, from the one that SPY_TEST_SEED says; tests/run sets it where a test that runs
+whole elsewhere runs once more, with sanitizers for one.
 All run with SPY_TEST_SIZE=soak, with SPY_TEST_ALL, and where rows are named on the command line."""
 import gc
 import os
@@ -79,9 +81,20 @@ def left_out(items):
     return out
 
 
+def of_other_shares(items):
+    """The rows of the tests that are not in the share that SPY_TEST_SHARE and the seed say."""
+    of, names, out = int(os.environ.get("SPY_TEST_SHARE") or 1), {}, set()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        of_file = names.setdefault(name.partition("::")[0], {})
+        if (of_file.setdefault(name, len(of_file)) + int(os.environ["SPY_TEST_SEED"], 0)) % of:
+            out.add(item)
+    return out
+
+
 def pytest_collection_modifyitems(config, items):
-    if not EVERY and not any("[" in word for word in config.args):
-        out = left_out(items)
+    if not EVERY and not any("[" in word or "::" in word for word in config.args):
+        out = left_out(items) | of_other_shares(items)
         if out:
             config.hook.pytest_deselected(items=[item for item in items if item in out])
             items[:] = [item for item in items if item not in out]
