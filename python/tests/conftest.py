@@ -1,7 +1,11 @@
 """What all tests share: one device a session, modules from text, and which rows of large tables run.
 
 `@pytest.mark.share(5)`: of the test's rows five run, which SPY_TEST_SEED draws so that each value of each parameter is in one of them.
+`pytestmark = pytest.mark.turns(2)` in a file whose subject has tests in C as well: every second of its tests runs, by the seed.
+SPY_TEST_SHARE=N: every Nth test of each file runs, from the one that SPY_TEST_SEED says; tests/run sets it where a test that runs
+whole elsewhere runs once more, with sanitizers for one.
 All run with SPY_TEST_SIZE=soak, with SPY_TEST_ALL, and where rows are named on the command line."""
+import gc
 import os
 import random
 import sys
@@ -52,6 +56,7 @@ ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handl
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "share(count): of the test's rows run count, which the seed draws; see conftest.py")
+    config.addinivalue_line("markers", "turns(of): every one of so many tests of the file runs, by the seed; see conftest.py")
 
 
 def pytest_report_header():
@@ -78,9 +83,21 @@ def left_out(items):
     return out
 
 
+def of_other_shares(items):
+    """The rows of the tests whose turn it is not. Of a file that is marked with turns() the run with SPY_TEST_SHARE has the other half."""
+    again, numbers, out = int(os.environ.get("SPY_TEST_SHARE") or 1), {}, set()
+    for item in items:
+        mark, name = item.get_closest_marker("turns"), item.nodeid.partition("[")[0]
+        of_file = numbers.setdefault(name.partition("::")[0], {})
+        turn = of_file.setdefault(name, len(of_file)) + int(os.environ["SPY_TEST_SEED"], 0) + (again > 1)
+        if turn % max(again, mark.args[0] if mark else 1):
+            out.add(item)
+    return out
+
+
 def pytest_collection_modifyitems(config, items):
-    if not EVERY and not any("[" in word for word in config.args):
-        out = left_out(items)
+    if not EVERY and not any("[" in word or "::" in word for word in config.args):
+        out = left_out(items) | of_other_shares(items)
         if out:
             config.hook.pytest_deselected(items=[item for item in items if item in out])
             items[:] = [item for item in items if item not in out]
@@ -90,6 +107,12 @@ def pytest_collection_modifyitems(config, items):
         name = item.nodeid.split("/")[-1]
         if any(name == n or name.startswith((n + "::", n + "[")) for n in ABOUT_VULKAN):
             item.add_marker(pytest.mark.skip(reason="about Vulkan, and the tests run on CUDA"))
+
+
+def pytest_collection_finish(session):
+    """Python's collector, which many tests call, looks at what the tests make and not at pytest's own objects, some 500,000."""
+    gc.collect()
+    gc.freeze()
 
 
 def from_dlpack(array):

@@ -11,6 +11,8 @@ import pytest
 import slangpy as spy
 from conftest import EVERY
 
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_draw_gradients.c has the same subject
+
 SHADERS = """
 import slangpy;
 struct Vertex : IDifferentiable { float4 position : POSITION; float3 color : COLOR; float2 uv : TEXCOORD; };

@@ -11,6 +11,8 @@ import pytest
 import slangpy as spy
 from conftest import EVERY
 
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_fuse.c has the same subject
+
 SOURCE = """
 struct Light : IDifferentiable
 {

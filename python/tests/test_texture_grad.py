@@ -14,6 +14,8 @@ import pytest
 import slangpy as spy
 from slangpy import Format, TextureAddressingMode, TextureFilteringMode, TextureType
 
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_texture_grad.c has the same subject
+
 MODES = [TextureAddressingMode.wrap, TextureAddressingMode.mirror_repeat, TextureAddressingMode.clamp_to_edge, TextureAddressingMode.clamp_to_border,
          TextureAddressingMode.mirror_once]
 BORDER = (1.0, 1.0, 1.0, 1.0)  # as far as lavapipe has custom colours
