@@ -5,7 +5,7 @@ from enum import Enum, EnumMeta, Flag, IntEnum, IntFlag
 
 from . import _slangpy
 
-TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
+TYPE_CHECKING = False  # stands for typing.TYPE_CHECKING; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
@@ -34,7 +34,7 @@ class _Members(EnumMeta):
 
         def __getattr__(cls, name):
             hint = ""
-            if not name.startswith("_"):  # Python itself looks for such names
+            if not name.startswith("_"):  # Python itself looks for names with _
                 from .absent import near
 
                 members = list(cls.__members__)
@@ -62,7 +62,7 @@ class _IntFlag(IntFlag, metaclass=_Members):
 
 
 class Handedness(_IntEnum):
-    """slangpy.math.Handedness: which way z goes for one who looks along it."""
+    """slangpy.math.Handedness: the direction of a view: along -z (right_handed) or along +z (left_handed)."""
 
     right_handed = 0
     left_handed = 1
@@ -151,8 +151,8 @@ class Feature(_IntEnum):
     argument_buffer_tier2 = 61
     residency_set = 62
     atomic_bfloat16 = 63
-    double_ = 43  # the name of earlier versions
-    int8 = 100  # SlangPy has no name for it
+    double_ = 43  # earlier versions have this name
+    int8 = 100  # SlangPy has no name for this feature
 
 
 class ShaderModel(_IntEnum):
@@ -238,7 +238,7 @@ class ResourceState(_IntEnum):
     acceleration_structure_read = 17
     acceleration_structure_write = 18
     acceleration_structure_build_output = 19
-    acceleration_structure = 17  # the name of earlier versions
+    acceleration_structure = 17  # earlier versions have this name
 
 
 class CommandQueueType(_IntEnum):
@@ -399,12 +399,12 @@ class Format(_IntEnum):
 
     @property
     def slang_type(self) -> str | None:
-        """The Slang type of a buffer's element; None for undefined, and for formats that are no plain numbers."""
+        """The Slang type of a buffer's element; None for undefined, and for formats that are not plain numbers."""
         plain = self._plain()
         return plain and plain[0]
 
     def _plain(self):
-        """Returns (Slang type, numpy dtype, number of components) of a format that is plain numbers, else None."""
+        """Returns (Slang type, numpy dtype, number of components) of a format of plain numbers, otherwise None."""
         import re
 
         found = re.fullmatch("(r|rg|rgb|rgba)(8|16|32|64)_(uint|sint|float)", self.name)
@@ -418,8 +418,8 @@ class Format(_IntEnum):
 
 
 class _Desc:
-    """Base of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other keywords
-    raise a TypeError."""
+    """Base class of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other
+    keywords raise a TypeError."""
 
     _fields: ClassVar[dict[str, Any]] = {}
     if TYPE_CHECKING:
@@ -457,7 +457,7 @@ class SlangCompilerOptions(_Desc):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name, value):
-            if name == "include_paths" and value:  # Paths, as in SlangPy
+            if name == "include_paths" and value:  # include paths become Paths, as in SlangPy
                 from pathlib import Path
 
                 value = [Path(folder) for folder in value]
@@ -640,7 +640,7 @@ class ShaderCacheStats(_Desc):
 
 class TimestampCalibration(_Desc):
     """One moment on two clocks: the GPU's clock, which a QueryPool uses, and the host's monotonic clock. gpu_ns and host_ns are in ns;
-    the timestamps are in ticks, of which the frequencies say how many a second has."""
+    the timestamps are in ticks, and the frequencies are ticks per second."""
 
     gpu_ns: int = 0
     host_ns: int = 0

@@ -21,7 +21,8 @@ _DTYPES = {"bool": "bool", "int8_t": "int8", "int16_t": "int16", "int": "int32",
 
 
 def _shape_of(type_, name):
-    """The scalar's name and the sizes that a type has beyond the dimensions of a call; None for the sizes of what takes whole tensors."""
+    """Returns the scalar's name and the sizes that a type has beyond the dimensions of a call; None for the sizes of a type that takes
+    whole tensors."""
     text = type_.full_name
     if type_.kind.name in ("scalar", "vector", "matrix"):
         sizes = tuple(int(n) for n in type_.shape)
@@ -115,7 +116,7 @@ def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[s
     floats = [p for p in tensors if p.scalar in ("half", "float", "double")]
 
     def backward_call(gradients, values, wanted):
-        """The gradients of the tensors in `wanted`; `values` of all tensors and then all numbers."""
+        """Returns the gradients of the tensors in `wanted`; `values` has all tensors and then all numbers."""
         given = dict(zip((p.name for p in [*tensors, *(p for p in inputs if p.number)]), values))
         made, pairs = [], {}
         for p, want in zip(floats, wanted):
@@ -142,7 +143,7 @@ def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[s
         known = dict(zip((p.name for p in tensors), values))
         return [torch.empty(known[p.name].shape, dtype=known[p.name].dtype, device=known[p.name].device) for p, want in zip(floats, wanted) if want]
 
-    def setup(ctx, inputs, output):  # torch gives these by name
+    def setup(ctx, inputs, output):  # torch passes these arguments by name
         given = named(inputs)
         ctx.save_for_backward(*(given[p.name] for p in tensors))
         ctx.scalars = [given[p.name] for p in all_numbers]

@@ -1,7 +1,7 @@
 """Reflection under SlangPy's names: its enums, whose numbers are those of Slang's API, and its classes of types, functions and layouts.
 
 The objects are those of slangpy itself. SlangPy has two layers of classes, TypeReflection and SlangType and so on; here one object is
-both. VectorType, StructType and their like are for isinstance(); submodules: lookup, reflectiontypes."""
+both. VectorType, StructType and similar classes are for isinstance(). Submodules: lookup, reflectiontypes."""
 from __future__ import annotations
 
 from enum import EnumMeta, IntEnum
@@ -41,8 +41,8 @@ class DeclKind(IntEnum):
 
 
 class FieldList(list):  # type: ignore[type-arg]
-    """TypeReflection.fields: a list of the fields in their order. A name in place of the index finds a field, too, and keys(), values(),
-    items() and get() are those of a dict by name."""
+    """TypeReflection.fields: a list of the fields in their order. A name as index finds a field, too, and keys(), values(), items() and
+    get() work as those of a dict by name."""
 
     def __getitem__(self, key):  # type: ignore[no-untyped-def]
         if not isinstance(key, str):
@@ -99,7 +99,7 @@ class TypeKind(IntEnum):
 
 
 class _ScalarMeta(EnumMeta):
-    """isinstance(x, ScalarType) also holds for a TypeReflection that is a scalar type, as SlangPy's class of that name."""
+    """Makes isinstance(x, ScalarType) true for a TypeReflection that is a scalar type, as for SlangPy's class of that name."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return type.__instancecheck__(cls, instance) or (isinstance(instance, TypeReflection) and instance.kind == 5)
@@ -168,7 +168,7 @@ class ResourceAccess(IntEnum):
 
 
 class ParameterCategory(IntEnum):
-    """TypeReflection.ParameterCategory: what a shader parameter takes of the target's resources."""
+    """TypeReflection.ParameterCategory: the kind of resource of the target that a shader parameter takes."""
 
     none = 0
     mixed = 1

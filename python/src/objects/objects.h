@@ -1,4 +1,4 @@
-// The classes that Python's users see: what their files offer to each other.
+// The classes that Python's users see: functions that the files of this folder call in each other.
 #ifndef SPYP_OBJECTS_H
 #define SPYP_OBJECTS_H
 

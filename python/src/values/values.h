@@ -58,8 +58,8 @@ int spyp_check_gradient(PyObject *object, const char *what);
 int spyp_torch_says(PyObject *function);
 // Does the same as spyp_check_gradient() for a tensor that is known to require a gradient.
 int spyp_refuse_gradient(const char *what);
-// Returns the type of an object's DLPack device, or SPYP_DL_CPU if the object does not say it, or -1 with an
-// exception set. If `number` is not NULL, it receives the device's number.
+// Returns the type of an object's DLPack device, or SPYP_DL_CPU if the object does not tell it, or -1 with an exception set. If `number`
+// is not NULL, it receives the device's number.
 long spyp_dl_device_of(PyObject *object, int *number);
 // Returns the dtype of the buffer protocol's `format` for `size` bytes. SPY_DTYPE_DEFAULT: no dtype fits.
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped);
@@ -92,7 +92,7 @@ int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype sca
 // >>result.c: numbers, vectors and structs between C's layout and Python
 // Makes a Python value of a type from `data`, which has C's layout.
 PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const void *data);
-PyObject *spyp_value_from(spyp_module *module, const spy_result *result); // for a result that is no tensor
+PyObject *spyp_value_from(spyp_module *module, const spy_result *result); // makes a value of a result that is not a tensor
 PyObject *spyp_scalar_read(spy_dtype dtype, const void *data);
 int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data); // 0, or -1 with an exception set
 // Does the same as spyp_scalar_write(). Its errors begin with `what: `.
@@ -103,7 +103,7 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
 int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
 
 // >>extension.c: classes that users have registered
-// Returns whether an object is a number, dict, list or tuple. Their classes cannot be registered.
+// Returns whether an object is a number, dict, list or tuple. These classes cannot be registered.
 bool spyp_is_plain(PyObject *object);
 // Returns the function that `dict` has for the object's class or for the nearest of its bases, as a new
 // reference. NULL without an exception: it has none.
@@ -145,7 +145,7 @@ const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module
 typedef struct spyp_reflection {
     PyObject_HEAD
     spyp_module *module; // owns the declarations and types
-    // Of a declaration, function, variable or entry point; a program has the module's.
+    // For a declaration, function, variable or entry point: its declaration. For a program: the module's.
     const spy_decl *decl;
     const spy_type_info *type; // description of a type, of a layout, or of the value that a cursor points at
     const spy_attribute *attribute;
@@ -154,10 +154,10 @@ typedef struct spyp_reflection {
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
     PyObject *entries; // for a program: a list of EntryPointLayouts instead of all of the module's, or NULL
-    // For a function, or of its parameters: a dict of types by the names of generic parameters. For an entry point: its name
-    // in the program. Or NULL.
+    // For a function or its parameters: a dict of types by the names of generic parameters. For an entry point: its name in the program.
+    // Otherwise NULL.
     PyObject *arguments;
-    uint32_t reload_count; // the device's when it was made
+    uint32_t reload_count; // the device's reload_count when the object was made
     bool inner; // a DeclReflection stands for the function or struct within the generic declaration
 } spyp_reflection;
 
@@ -192,12 +192,12 @@ void spyp_tensor_set_root(spyp_tensor *t, const spyp_tensor *of);
 spy_tensor *spyp_tensor_whole(spyp_tensor *t, uint64_t *before_bytes);
 // Makes a tensor with the element type and the shape of `other`.
 PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, const char *what);
-// Makes a tensor with the same contents. The host does not wait for the copy.
+// Makes a tensor with a copy of another's contents. The host does not wait for the copy.
 PyObject *spyp_tensor_copy(spyp_tensor *tensor, const char *what);
 PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
 // Makes a numpy array of `size` bytes, which the caller fills. dtype: anything that numpy takes as one.
 PyObject *spyp_empty_array(PyObject *numpy, PyObject *shape, PyObject *dtype, size_t size);
-void spyp_host_memory_drop(void); // gives memory that is kept for such arrays back to the system
+void spyp_host_memory_drop(void); // gives the kept memory of large numpy arrays back to the system
 PyTypeObject *spyp_view_type(PyObject *tensor); // the class of the tensor's views: Tensor or NDBuffer
 // Copies host data into a tensor. Returns 0, or -1 with an exception set.
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what);
