@@ -1011,7 +1011,7 @@ typedef enum spy_log_level {
 // thread that causes the message, and on threads of the library that compile (spy_prepare, spy_poll_reload).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
-// The receiver of a device's errors, warnings and other messages.
+// The log function of a device, which receives errors, warnings and other messages.
 typedef struct spy_log {
     spy_log_func func;   // NULL means that messages are dropped
     void *user_data;     // handed to func
@@ -1022,7 +1022,7 @@ typedef struct spy_log {
 SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
 // Called when a slow step begins (`finished` is false) and when it ends (true). `step` is "load compiler",
-// "load module NAME", "compile NAME" or "pipeline NAME". Threads: as spy_log_func.
+// "load module NAME", "compile NAME" or "pipeline NAME". Threads: the same as for spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
 // The receiver of the beginnings and ends of slow steps.
@@ -1035,7 +1035,7 @@ typedef struct spy_progress {
 // over: around compilers, waits for the GPU that last longer than about 50 us, large copies to host memory,
 // and waits for other threads' calls. It is meant for programs whose threads hold a lock of their own, such
 // as an interpreter's, which they can release meanwhile. Calls come in pairs, on the blocked thread; pairs
-// may be nested. `func` must not call the library. Threads: as spy_log_func.
+// may be nested. `func` must not call the library. Threads: the same as for spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.
@@ -1154,7 +1154,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
-struct spy_module;                       // in module.h
+struct spy_module;                       // declared in module.h
 typedef struct spyi_backend spy_backend; // made by spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 // The type of an adapter. In spy_device_desc it is the type that the device must have.
@@ -1245,16 +1245,18 @@ typedef struct spy_device_desc {
     // a program needs neither libslang nor NVRTC for what it has called before. NULL means the environment
     // variable SLANGPY_CACHE or, without it, `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
-    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0 means 1 GiB
-    // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
-    // found in the pack. Without cache_path it keeps nothing on disk.
+    uint64_t cache_size_bytes; // above this size, files that were not used for longest are removed; 0 means 1
+                               // GiB
+    // A device with a pack (api/pack.h) never opens the Slang compiler, and reads no Slang file: modules and
+    // calls are found in the pack. Without cache_path it keeps nothing on disk.
     const char *pack; // the pack's file; NULL means pack_data, or no pack
     const void
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
                     // is none
-    size_t pack_size_bytes; // size of pack_data
-    bool record_pack;       // keep what modules and calls need, for spy_save_pack()
-    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
+    size_t pack_size_bytes; // size of pack_data in bytes
+    bool record_pack;       // record the modules and calls that spy_save_pack() writes
+    // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
+    // nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL means the device's own.
@@ -1313,10 +1315,10 @@ SPY_API spy_status spy_trim(spy_device *device);
 // that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: what kernels can use on the device.
+// Bits of spy_device_info.features: features that kernels can use on the device.
 typedef enum spy_feature {
     SPY_FEATURE_NONE = 0,
-    SPY_FEATURE_FLOAT16 = 1 << 0, // the first five bits: element types of tensors
+    SPY_FEATURE_FLOAT16 = 1 << 0, // this bit and the next four are element types of tensors
     SPY_FEATURE_FLOAT64 = 1 << 1,
     SPY_FEATURE_INT8 = 1 << 2,
     SPY_FEATURE_INT16 = 1 << 3,
@@ -1365,8 +1367,8 @@ typedef struct spy_device_stats {
     uint64_t plan_hits;          // calls whose plan (the compiled call) was in the cache
     uint64_t plans_built;        // plans that were made: arguments bound, kernel text generated
     uint64_t kernels_built;      // kernels that were compiled to pipelines
-    uint64_t dispatches;         // recorded
-    uint64_t barriers;           // recorded
+    uint64_t dispatches;         // dispatches that were recorded
+    uint64_t barriers;           // barriers that were recorded
     uint64_t submits;            // queue submissions
     uint64_t plan_count;         // plans that exist now
     uint64_t pool_bytes;         // device memory that the pool holds from the driver
@@ -1386,7 +1388,7 @@ typedef struct spy_device_stats {
                             // not finished
 } spy_device_stats;
 
-// Returns what the device has counted so far; all zero for NULL. Threads: any.
+// Returns the device's counts so far; all zero for NULL. Threads: any.
 SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks, in nanoseconds: the GPU's clock, as in spy_list_read_timestamps(), and the host's
@@ -1465,7 +1467,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // allow experimental features of the Slang language
 } spy_compile_options;
 
-// Where a module comes from and how it is compiled. One of path, source and precompiled is required.
+// The source of a module, and how it is compiled. One of path, source and precompiled is required.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
@@ -1476,7 +1478,7 @@ typedef struct spy_module_desc {
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or
                                        // "module"
-    const char *const *include_paths;  // searched before the device's
+    const char *const *include_paths;  // folders that are searched before the device's include paths
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
@@ -1702,8 +1704,8 @@ struct spy_decl {
                                // type; the type that a struct, enum, interface or alias declares; NULL
                                // where there is none
     const spy_decl *parent;    // NULL for the root
-    const spy_decl *children;  // declarations inside this one: fields first, then the others in source
-                               // order; of a function: its generic parameters, then its parameters
+    const spy_decl *children;  // declarations inside this one: fields first, then the others in source order;
+                               // for a function its generic parameters, then its parameters
     uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
@@ -1716,9 +1718,9 @@ struct spy_decl {
                                 // layout
     spy_stage stage;            // stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
-    const char *file;           // source file, and line from 1; "" and 0 when unknown
+    const char *file;           // source file and line, from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc; // comment directly above it (/// lines or /** */); "" without one
+    const char *doc; // comment directly above the declaration (/// lines or /** */); "" if there is none
 };
 
 // The kind of a type.
@@ -1748,18 +1750,17 @@ struct spy_type_info {
                             // (C's order: 3 arrays of 2)
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
-    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
+    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; 1 for other types
     int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
-                                  // of an enum; else NULL
-    const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL
+                                  // of an enum; NULL for other types
+    const spy_decl *decl; // declaration of a struct, enum or interface of this module; NULL for other types
     const spy_decl *fields;       // fields of a struct, also of one that another module declares
     uint32_t field_count;
-    size_t size_bytes, align_bytes;               // in C's layout, the layout of host data
-    size_t device_size_bytes, device_align_bytes; // in the device's layout
-    size_t device_stride_bytes;                   // from one array element to the next, in the device's
-                                                  // layout
+    size_t size_bytes, align_bytes;               // sizes in C's layout, the layout of host data
+    size_t device_size_bytes, device_align_bytes; // sizes in the device's layout
+    size_t device_stride_bytes; // bytes from one array element to the next, in the device's layout
 };
 
 // Returns the root of the tree of a module's declarations; NULL on failure. The first call, and the first
@@ -1881,11 +1882,11 @@ SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 // The properties of a tensor.
 typedef struct spy_tensor_info {
     spy_shape shape;
-    spy_shape strides;        // in elements; 0 for broadcast dimensions
+    spy_shape strides;        // strides in elements; 0 for broadcast dimensions
     spy_dtype dtype;          // element type; SPY_DTYPE_DEFAULT when elements are not scalars
     const char *type;         // Slang's name of the element type; lives as long as the device
     int64_t element_count;
-    size_t element_size_bytes;  // size of an element on the device: the distance of neighbours
+    size_t element_size_bytes;  // size of an element on the device: the distance of neighbours in bytes
     size_t host_size_bytes;     // size of all elements in C's layout
     int64_t offset_elements;    // position of element 0 in the storage
     bool is_contiguous;
@@ -1899,16 +1900,16 @@ SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 // Threads: any, for all of them.
 typedef struct spy_view_desc {
     spy_shape shape;
-    spy_shape strides;        // in elements of the view's type; rank 0: row-major
-    int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
-    const char *type;         // Slang element type of the view; NULL means that of the tensor
+    spy_shape strides;        // strides in elements of the view's type; rank 0 means row-major
+    int64_t offset_elements;  // offset from the tensor's first element, in elements of the view's type
+    const char *type;         // Slang element type of the view; NULL means the tensor's type
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
 // Returns a view with any shape, strides and offset. All its elements must lie inside the tensor's storage;
 // otherwise the error names an index that does not.
 SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
-// Returns a view of the given shape, as numpy.broadcast_to: dimensions of size 1 are stretched and leading
+// Returns a view of the given shape, like numpy.broadcast_to: dimensions of size 1 are stretched and leading
 // dimensions added, by strides of 0 and without a copy.
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // Returns tensor[..., start:stop:step, ...] in dimension `dim`, as in Python: negative positions count from
@@ -1926,8 +1927,8 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 typedef enum spy_index_kind {
     SPY_INDEX_KIND_DEFAULT = 0, // same as AT, so that an all-zero item is index 0
     SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
-    SPY_INDEX_KIND_RANGE,       // start:stop:step
-    SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
+    SPY_INDEX_KIND_RANGE,       // the indices start:stop:step
+    SPY_INDEX_KIND_REST,        // all indices of as many dimensions as the other items leave
     SPY_INDEX_KIND_NEW          // a new dimension of size 1
 } spy_index_kind;
 
@@ -1943,10 +1944,10 @@ typedef struct spy_indices {
     size_t count;
 } spy_indices;
 
-SPY_API spy_index spy_index_at(int64_t index); // `index`: the dimension disappears
-SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
-SPY_API spy_index spy_index_all(void);  // `:`, a whole dimension
-SPY_API spy_index spy_index_rest(void); // `...`, as many whole dimensions as the other items leave
+SPY_API spy_index spy_index_at(int64_t index); // one index, whose dimension disappears
+SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // the indices start:stop:step
+SPY_API spy_index spy_index_all(void);  // `:`, all indices of a dimension
+SPY_API spy_index spy_index_rest(void); // `...`, all indices of as many dimensions as the other items leave
 SPY_API spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
 // SPY_INDICES(spy_index_at(2), spy_index_rest()) makes a list of index items for the call in which it is
@@ -1979,10 +1980,10 @@ extern "C" {
 // spy_index_range(1, 8, 3), spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)).
 // Dimensions without an item stay whole.
 SPY_API spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
-// Returns a view of the same elements, in the same order, with another shape, as numpy.reshape; one size may
-// be -1. It never copies: when the strides do not allow a view, the error names the dimensions.
+// Returns a view of the same elements, in the same order, with another shape, like numpy.reshape; one size
+// may be -1. It never copies: when the strides do not allow a view, the error names the dimensions.
 SPY_API spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
-// Returns a view of the same bytes with another element type, as numpy.ndarray.view: "uint", "float3", or a
+// Returns a view of the same bytes with another element type, like numpy.ndarray.view: "uint", "float3", or a
 // struct of `module` (which may be NULL for built-in types). When both types have the same size on the
 // device, the shape stays the same; otherwise the size of the last dimension, which must be contiguous,
 // changes accordingly.
@@ -1991,7 +1992,7 @@ SPY_API spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy
 // tensor (100, 3), float4x4 (N) becomes float (N, 4, 4), int[5] becomes int (..., 5). A struct whose scalars
 // all have one type adds one dimension. A tensor of scalars keeps its shape.
 SPY_API spy_tensor *spy_create_flat_view(spy_tensor *tensor);
-// Returns a view with the dimensions in another order, as numpy.transpose.
+// Returns a view with the dimensions in another order, like numpy.transpose.
 SPY_API spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
 // Makes `tensor` (a view) refer to the storage of `other`, which must have the same shape, strides and type.
 SPY_API spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
@@ -2066,16 +2067,17 @@ SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
 // own memory, are ignored. Call it before the device is released. Threads: any.
 SPY_API void spy_release_cursor(spy_cursor cursor);
 
-// A description of what a cursor refers to.
+// The type and size of the memory that a cursor refers to.
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
     int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
     size_t scalar_count;     // number of scalars: `count` of read and write
-    size_t size_bytes;       // in C's layout
+    size_t size_bytes;       // bytes in C's layout
 } spy_cursor_info;
 
-// Returns the description of what a cursor refers to; all zero, without an error, for an all-zero cursor.
+// Returns the type and size of the memory that a cursor refers to; all zero, without an error, for an
+// all-zero cursor.
 SPY_API spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus
@@ -2101,8 +2103,8 @@ typedef struct spy_args {
     size_t count;
 } spy_args;
 
-// What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
-// spy_inout_* functions below.
+// The kind of an argument, which determines the member of spy_arg.value that it uses. Set by the spy_arg_*,
+// spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
     SPY_ARG_KIND_NONE = 0,
     SPY_ARG_KIND_BOOL,    // value.u
@@ -2191,7 +2193,7 @@ template <size_t N, bool Inner> struct spyi_arg_list {
     }
 };
 
-// What spy_arg_struct() and spy_arg_diff_pair() return for a temporary list: an argument that can only be
+// The result of spy_arg_struct() and spy_arg_diff_pair() for a temporary list: an argument that can only be
 // used in the same statement.
 struct spyi_inner_arg {
     spy_arg inner;
@@ -2540,9 +2542,10 @@ SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
 typedef struct spy_grid_desc {
-    spy_shape shape; // its sizes are part of the call's shape; -1 means any size. Rank 1 to SPY_MAX_RANK
-    spy_shape offset; // added to each coordinate; rank 0: 0
-    spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
+    spy_shape shape; // the grid's sizes, which are part of the call's shape; -1 means any size. Rank 1 to
+                     // SPY_MAX_RANK
+    spy_shape offset; // added to each coordinate; rank 0 means 0
+    spy_shape stride; // factor of each coordinate, before the offset; rank 0 means 1
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_grid_desc;
 
@@ -2551,8 +2554,8 @@ typedef struct spy_grid_desc {
 // bits.
 SPY_API spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
 
-// start, start + step, ... up to but without stop, as numpy's arange: one dimension of the call. The numbers
-// must fit 32 bits.
+// start, start + step, ... up to but without stop, like numpy's arange: one dimension of the call. The
+// numbers must fit 32 bits.
 SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
 
 // The start of a random sequence. NULL or all zero: the defaults.
@@ -2570,8 +2573,8 @@ typedef struct spy_random_desc {
 // before. Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough
 // for pictures. Source: slang/slangpy_kernel.slang.
 SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
-// Random floats, uniform in [low, high), from the low 23 bits of each number of the same sequence; for float
-// parameters of any width.
+// Random floats, uniform in [low, high), from the low 23 bits of each number of spy_arg_wang_hash()'s
+// sequence; for float parameters of any width.
 SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
 #ifdef __cplusplus
@@ -2657,8 +2660,9 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // Options of spy_gradcheck(). All members may stay zero.
 typedef struct spy_gradcheck_desc {
-    double step;               // by which each number is moved up and down; 0 means 2^-17 for float64, 2^-8
-                               // for float32 and 2^-4 for float16, times the number where that is above 1
+    double step;               // distance by which each number is moved up and down; 0 means 2^-17 for
+                               // float64, 2^-8 for float32 and 2^-4 for float16, times the number where that
+                               // is above 1
     double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
     double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
     uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
@@ -2666,10 +2670,10 @@ typedef struct spy_gradcheck_desc {
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
-// What spy_gradcheck() found.
+// The result of spy_gradcheck().
 typedef struct spy_gradcheck_info {
-    uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
-    bool float64;             // some were compared in float64
+    uint32_t checked, wrong;  // number of gradients that were compared, and number of those that differ
+    bool float64;             // some gradients were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
     int64_t element;          // index of the number among the argument's scalars, in row-major order
     double analytic, numeric; // gradient of that number by the derivative, and by central differences
@@ -2711,7 +2715,7 @@ typedef struct spy_binding {
     spy_arg_kind kind;       // the argument's kind; after SPY_ARG_KIND_STRUCT the entries of its fields
                              // follow, with depth + 1
     const char *argument;    // readable description of the argument: "float tensor (100, 3)"
-    uint32_t depth;          // 0: a parameter or "_result"; 1: a field of one; ...
+    uint32_t depth;          // 0 for a parameter or "_result", 1 for their fields, and so on
     spy_dims map;            // dimension i of the argument is dimension map.dims[i] of the call
     uint32_t consumed_rank;  // number of trailing dimensions of the argument that feed the type
 } spy_binding;
@@ -2719,7 +2723,7 @@ typedef struct spy_binding {
 // The result of spy_resolve(). Generic and interface-typed parameters have their concrete types here.
 typedef struct spy_resolution {
     const char *signature;   // the chosen overload: "float3 scale(float3 v, float s)"
-    const char *result_type; // the function's return type: "float3"; "void"
+    const char *result_type; // the function's return type: "float3"; "void" if it returns nothing
     // The parameters in their order, each followed by its fields; then "_result". Parameters that keep their
     // default value are not listed.
     const spy_binding *bindings;
@@ -2732,7 +2736,7 @@ typedef struct spy_resolution {
 // NULL on failure, with the errors of spy_call_with(), except those from compiling, from overlapping memory,
 // from append_to and from values that do not fit (300 for a uint8_t), which are not checked. The result is
 // one separate block of memory: it may outlive the device, and the caller frees it by
-// spy_release_resolution(). Threads: any. Cost: a few us when cached, else 0.01-1 ms.
+// spy_release_resolution(). Threads: any. Cost: a few us if the call is cached, otherwise 0.01-1 ms.
 SPY_API spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Frees the result of spy_resolve(). NULL is ignored. Threads: any.
 SPY_API void spy_release_resolution(spy_resolution *resolution);
@@ -2778,7 +2782,7 @@ extern "C" {
 // that print do not wait for each other. Kernels in an engine's command buffer print too; their messages are
 // delivered after spy_vk_recording_finished().
 
-// The next two functions are SlangPy's flush_print and flush_print_to_string.
+// SlangPy has spy_flush_print() as flush_print and spy_read_print() as flush_print_to_string.
 
 // Waits for all work that prints and delivers its messages to desc.log.func. Does nothing without
 // enable_print. SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
@@ -3014,8 +3018,8 @@ extern "C" {
 typedef struct spy_texture spy_texture; // a texture, or a view of some of its levels and layers
 typedef struct spy_sampler spy_sampler;
 
-// The format of a texel: channels, bits of each, and how they are read. unorm and snorm are read as floats from 0
-// and from -1 to 1; _srgb also converts to linear colours. The numbers are those of SlangPy's Format.
+// The format of a texel: its channels, their bits, and how they are read. unorm and snorm are read as floats
+// from 0 and from -1 to 1; _srgb also converts to linear colours. The numbers are those of SlangPy's Format.
 typedef enum spy_format {
     SPY_FORMAT_NONE = 0,
     SPY_FORMAT_R8_UINT,
@@ -3097,9 +3101,9 @@ typedef enum spy_format {
     SPY_FORMAT_COUNT
 } spy_format;
 
-// The dimensions of a texture. Layers come by spy_texture_desc.array_size.
+// The dimensions of a texture. spy_texture_desc.array_size adds layers.
 typedef enum spy_texture_type {
-    SPY_TEXTURE_TYPE_DEFAULT, // 2-D
+    SPY_TEXTURE_TYPE_DEFAULT, // same as 2D
     SPY_TEXTURE_TYPE_1D,
     SPY_TEXTURE_TYPE_2D,
     SPY_TEXTURE_TYPE_3D,
@@ -3107,15 +3111,15 @@ typedef enum spy_texture_type {
     SPY_TEXTURE_TYPE_COUNT
 } spy_texture_type;
 
-// What a texture is used for; also what a format can be used for on a device.
+// Uses of a texture; spy_format_support() returns the uses that a format supports on a device.
 typedef enum spy_texture_usage {
-    SPY_TEXTURE_USAGE_DEFAULT = 0,      // SAMPLED, and STORED if the device can for this format
+    SPY_TEXTURE_USAGE_DEFAULT = 0,      // SAMPLED, and also STORED if the device supports it for this format
     SPY_TEXTURE_USAGE_SAMPLED = 1 << 0, // Texture2D<T> parameters: loads, samples
     SPY_TEXTURE_USAGE_STORED = 1 << 1,  // RWTexture2D<T> parameters: loads and stores
     SPY_TEXTURE_USAGE_COPIED = 1 << 2,  // copies, reads and writes by the host, clears, blits; always set
-    SPY_TEXTURE_USAGE_COLOR_TARGET = 1 << 3, // draws write to it
-    SPY_TEXTURE_USAGE_DEPTH_TARGET = 1 << 4, // depth and stencil tests
-    // Only of formats, in spy_format_support():
+    SPY_TEXTURE_USAGE_COLOR_TARGET = 1 << 3, // colour target of draws
+    SPY_TEXTURE_USAGE_DEPTH_TARGET = 1 << 4, // target of depth and stencil tests
+    // The next values are only for formats, in spy_format_support().
     SPY_TEXTURE_USAGE_FILTERED = 1 << 5, // linear filters
     SPY_TEXTURE_USAGE_BLENDED = 1 << 6,  // blending of colour targets
     SPY_TEXTURE_USAGE_MULTISAMPLED = 1 << 7
@@ -3123,12 +3127,12 @@ typedef enum spy_texture_usage {
 
 #define SPY_ALL_LEVELS UINT32_MAX // levels down to one texel
 
-// Options of a new texture. All zero but the format: a 2-D texture of one texel.
+// Options of a new texture. All zero except for the format means a 2-D texture of one texel.
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // texels of level 0; 0 means 1. A 1-D texture has no height, and only a
-                                   // 3-D one has a depth
+    uint32_t width, height, depth; // sizes of level 0 in texels; 0 means 1. A 1-D texture has no height, and
+                                   // only a 3-D one has a depth
     // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
@@ -3138,31 +3142,32 @@ typedef struct spy_texture_desc {
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
-    size_t data_size_bytes; // bytes of data; 0 means as many as that takes
+    size_t data_size_bytes; // bytes of data; 0 means the size of that level
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
-// Part of a texture. All zero means the whole texture, as it is.
+// The part of a texture that a view shows, and its format. All zero means all of the texture in its own
+// format.
 typedef struct spy_texture_view_desc {
-    spy_format format;     // NONE means the texture's; otherwise a format of as many bits, which may differ
-                           // in _srgb
-    uint32_t level, layer; // the first ones
+    spy_format format;     // NONE means the texture's format; otherwise a format with the same number of
+                           // bits, which may differ in _srgb
+    uint32_t level, layer; // the first level and the first layer of the view
     uint32_t level_count;  // 0 means all from `level` on
     uint32_t
         layer_count; // 0 means all from `layer` on, and the type stays. Otherwise 1 layer is a plain 1-D or
                      // 2-D texture and several are an array, except for a multiple of 6 layers of a cube
-    bool with_grad;  // the view has a zeroed gradient of its own; else it has none
-    uint64_t _end_canary; // must be 0
+    bool with_grad;  // the view gets a zeroed gradient of its own; otherwise it has none
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_view_desc;
 
-// Texels of one level. All zero means all of level 0.
+// A box of texels of one level. All zero means all of level 0.
 typedef struct spy_texture_region {
     uint32_t level;
-    uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
-    uint32_t x, y, z;              // the first texel; multiples of the format's block
-    uint32_t width, height, depth; // texels; 0 means up to the end
+    uint32_t layer, layer_count;   // layer_count 0 means all layers from `layer` on
+    uint32_t x, y, z;              // position of the first texel, in multiples of the format's block
+    uint32_t width, height, depth; // size in texels; 0 means to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -3170,16 +3175,16 @@ typedef struct spy_texture_info {
     spy_texture_type type; // never DEFAULT
     spy_format format;
     uint32_t width, height, depth; // texels of the view's first level
-    uint32_t array_size;           // as in spy_texture_desc
+    uint32_t array_size;           // the array_size of the texture's desc
     uint32_t layer_count;          // layers, 6 for each cube
     uint32_t levels, samples, usage;
     uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
                                        // made from
-    spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
-    uint32_t columns;                  // ... and how many of them, 1 to 4
-    spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
+    spy_dtype dtype;                   // scalar type of a texel in Slang code
+    uint32_t columns;                  // number of a texel's scalars in Slang code, 1 to 4
+    spy_shape shape; // sizes over which a call with the texture runs: [layer,] [depth,] height, width
     size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
-    const char *label;                 // "": none
+    const char *label;                 // name in debug tools and messages, or ""
 } spy_texture_info;
 
 // Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
@@ -3195,24 +3200,24 @@ SPY_API void spy_release_texture(spy_texture *texture);
 // Describes the texture; all zero for NULL. `label` lives as long as the texture. Threads: any.
 SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
 
-// The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
-// library's object, and work on them must be ordered by the caller.
-// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. For a view: that of the
-// texture it was made from. Threads: any.
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray, for code that
+// calls the driver beside the library; 0 on failure. A view returns the image of the texture that it was made
+// from. The driver's object lives as long as the library's object, and the caller orders work on it. Threads:
+// any.
 SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
 // Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It
 // must be SAMPLED. Threads: any.
 SPY_API uint64_t spy_texture_native_view(spy_texture *texture);
 
-// Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel as its
-// format has it. `region` NULL: all of level 0. size_bytes must be the region's size. write: `data` may change after
-// the return. read: waits for exactly the work that writes the texture. Threads: any.
+// Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel
+// in its format. `region` NULL means all of level 0. size_bytes must be the region's size. write: `data` may
+// change after the return. read: waits for exactly the work that writes the texture. Threads: any.
 SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
                                      size_t size_bytes);
 SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                                     size_t size_bytes);
-// Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
-// takes that of the other. NULL means all of level 0. Threads: any.
+// Copies texels between textures whose formats have the same number of bits. The regions have the same sizes;
+// a size of 0 in one region takes the size of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
 // Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
@@ -3227,18 +3232,18 @@ SPY_API spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_textu
 
 // The colour that a texture is cleared with. The texture's format decides which member is read.
 typedef union spy_clear_color {
-    float floats[4]; // float, unorm and snorm formats
+    float floats[4]; // for float, unorm and snorm formats
     uint32_t uints[4];
     int32_t ints[4];
 } spy_clear_color;
-// Set all texels of all levels and layers. clear_depth: of depth formats; stencil is ignored where there is none.
-// Threads: any.
+// Set all texels of all levels and layers. clear_depth is for depth formats; it ignores `stencil` if the
+// format has none. Threads: any.
 SPY_API spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color);
 SPY_API spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil);
 
-// How a value between texels is found.
+// The computation of a value between texels.
 typedef enum spy_filter {
-    SPY_FILTER_DEFAULT, // linear; of blits of integers and depth: nearest
+    SPY_FILTER_DEFAULT, // same as linear; nearest for blits of integers and depth
     SPY_FILTER_NEAREST,
     SPY_FILTER_LINEAR
 } spy_filter;
@@ -3251,20 +3256,23 @@ SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
 SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
 
 // >>gradients
-// A texture with a gradient (desc.with_grad) can be sampled by functions that are differentiated, in a text with
-// `import slangpy;`: by SampleLevel(), Sample(), Load() and t[...] of Texture1D, 2D, 3D, Cube and 2DArray<T>. The call may
-// have one sampler, which is an argument and no global, and one texture of each type. For more, the parameters are DiffTexture2D<T> (1D, 3D, Cube, 1DArray,
-// 2DArray and CubeArray likewise) and DiffSamplerState, which take the same arguments and have the same calls. A backward call adds to the gradient of each texel that was read, by its
-// weight: filters, levels and address modes are those of the sampler. uv and level have gradients, too. A texture
-// without a gradient is a constant. For a parameter of its texels' type, a texture with a gradient is as a tensor with
-// one. Gradients are of what shaders read: of a linear colour for _srgb formats, of 0 to 1 for unorm. Sums are made by
-// atomic additions, in no fixed order; spy_call_options.deterministic gives the same bits in each run.
+// A texture with a gradient (desc.with_grad) can be sampled by functions that are differentiated, in a text
+// with `import slangpy;`: by SampleLevel(), Sample(), Load() and t[...] of Texture1D, 2D, 3D, Cube and
+// 2DArray<T>. The call may have one sampler, which must be an argument and not a global, and one texture of
+// each type. For more textures and samplers, the parameters are DiffTexture2D<T> (1D, 3D, Cube, 1DArray,
+// 2DArray and CubeArray likewise) and DiffSamplerState, which take the same arguments and have the same
+// calls. A backward call adds to the gradient of each texel that was read, by its weight: filters, levels and
+// address modes are those of the sampler. uv and level have gradients, too. A texture without a gradient is a
+// constant. For a parameter of its texels' type, a texture with a gradient behaves as a tensor with a
+// gradient. Gradients are those of the values that shaders read: linear colours for _srgb formats, 0 to 1 for
+// unorm. Sums are made by atomic additions, in no fixed order; spy_call_options.deterministic gives the same
+// bits in each run.
 
 // Returns the gradient of one level: a tensor of floats, as many for a texel as the format has channels, of the level's
 // shape (spy_texture_info.shape). The levels lie one after another in one piece of memory. NULL, without an error, if
 // the texture has no gradient. Borrowed: it lives as long as the texture. Threads: any.
 SPY_API spy_tensor *spy_texture_grad(spy_texture *texture, uint32_t level);
-// Sets the gradient to zero, all levels. Threads: any.
+// Sets the gradients of all levels to zero. Threads: any.
 SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
@@ -3294,9 +3302,9 @@ SPY_API spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture 
 
 // >>samplers
 
-// How coordinates outside of a texture are read.
+// The values of coordinates outside of a texture.
 typedef enum spy_address_mode {
-    SPY_ADDRESS_MODE_DEFAULT, // wrap
+    SPY_ADDRESS_MODE_DEFAULT, // same as wrap
     SPY_ADDRESS_MODE_WRAP,
     SPY_ADDRESS_MODE_MIRROR,
     SPY_ADDRESS_MODE_CLAMP,
@@ -3317,34 +3325,37 @@ typedef enum spy_compare {
     SPY_COMPARE_ALWAYS
 } spy_compare;
 
-// What a sample makes of the texels that its filter reads.
+// The value that a sample makes of the texels that its filter reads.
 typedef enum spy_reduction {
-    SPY_REDUCTION_DEFAULT, // the weighted average
+    SPY_REDUCTION_DEFAULT, // same as the weighted average
     SPY_REDUCTION_AVERAGE,
     SPY_REDUCTION_MIN,
     SPY_REDUCTION_MAX
 } spy_reduction;
 
-// How textures are sampled. All zero means linear filters and coordinates that wrap.
+// The filters and address modes of a sampler. All zero means linear filters and coordinates that wrap.
 typedef struct spy_sampler_desc {
     spy_filter min_filter, mag_filter, mip_filter;
     spy_address_mode address_u, address_v, address_w;
     spy_compare compare; // makes a SamplerComparisonState; NONE makes a SamplerState
     spy_reduction reduction;
-    uint32_t max_anisotropy; // 0 and 1: none
+    uint32_t max_anisotropy; // 0 and 1 mean no anisotropic filter
     float mip_bias;
-    float min_level, max_level; // max_level 0: no limit
+    float min_level, max_level; // max_level 0 means no limit
     float border[4];            // the colour of BORDER; devices without custom colours take the nearest of
                                 // transparent black, black and white
     const char *label;
-    uint64_t _end_canary; // must be 0
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_sampler_desc;
 
-// Creates a sampler; desc NULL: all zero. Equal samplers share one object of the driver. NULL on failure. Threads:
-// any.
+// Creates a sampler; `desc` NULL means all zero. Equal samplers share one object of the driver. NULL on
+// failure. Threads: any.
 SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
-SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Threads: any.
-SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Threads: any, at any time.
+SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Adds one reference to the sampler, which then needs
+                                                        // one more release. Threads: any.
+SPY_API void spy_release_sampler(spy_sampler *sampler); // Drops one reference; the last one frees the
+                                                        // sampler. NULL is ignored. Threads: any, at any
+                                                        // time.
 // Returns the VkSampler, which equal samplers share; 0 on failure and on CUDA, which has none. Threads: any.
 SPY_API uint64_t spy_sampler_native(spy_sampler *sampler);
 
@@ -3355,47 +3366,52 @@ SPY_API uint64_t spy_sampler_native(spy_sampler *sampler);
 // spy_texture_info.shape. The texels' type is exactly that of the format: four channels of floats, unorm or snorm
 // feed float4, one channel feeds float. Views feed the size of their first level.
 SPY_API spy_arg spy_arg_texture(const char *name, spy_texture *texture);
-SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for SamplerState parameters
-// A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Else as spy_arg_texture().
+SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // A sampler for a parameter
+                                                                         // SamplerState or
+                                                                         // SamplerComparisonState.
+// A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Otherwise the same as
+// spy_arg_texture().
 SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler);
 
 // >>bindless handles
-// A handle is the 8 bytes of Slang's DescriptorHandle<T>, by which a function reaches a texture, sampler or buffer that
-// is no argument of its call: it is passed as spy_arg_u64() for a parameter DescriptorHandle<T>, and lies in structs and
-// in the memory of tensors as 8 bytes. On Vulkan the device must have descriptor indexing (SPY_FEATURE_HANDLES); on CUDA
-// textures have handles, which read texels without a sampler. A function that uses handles may use any texture that has
-// one, but for the targets of its draw, so all of these are in the state for it before each such call or draw, which
-// waits for all earlier work. A handle is valid until its object is released; the caller keeps the object alive as long
-// as functions use the handle.
-// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. SPY_ERROR_OUT_OF_RANGE: all
-// of the device's handles of this kind are in use. *handle is then 0.
+// A handle is the 8 bytes of Slang's DescriptorHandle<T>, by which a function reaches a texture, sampler or
+// buffer that is no argument of its call: it is passed by spy_arg_u64() for a parameter DescriptorHandle<T>,
+// and lies in structs and in the memory of tensors as 8 bytes. On Vulkan the device must have descriptor
+// indexing (SPY_FEATURE_HANDLES); on CUDA textures have handles, which read texels without a sampler. A
+// function that uses handles may use any texture that has one, except for the targets of its draw. Before
+// each such call or draw, the library brings all of these textures into the state for it, which waits for all
+// earlier work. A handle is valid until its object is released; the caller keeps the object alive as long as
+// functions use the handle. SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created
+// without the usage. SPY_ERROR_OUT_OF_RANGE: all of the device's handles of this kind are in use. *handle is
+// then 0.
 
-// Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.
-// Threads: any.
+// Returns the handle of a texture or view in *handle: `writable` false is for Texture2D<T> and the like, true
+// for RWTexture2D<T>. Threads: any.
 SPY_API spy_status spy_texture_handle(spy_texture *texture, bool writable, uint64_t *handle);
-// Gives the handle of a texture with a sampler, for Sampler2D<T> and the like. Threads: any.
+// Returns the handle of a texture with a sampler in *handle, for Sampler2D<T> and the like. Threads: any.
 SPY_API spy_status spy_sampled_texture_handle(spy_texture *texture, spy_sampler *sampler, uint64_t *handle);
-// Gives the handle of a sampler, for SamplerState. Threads: any.
+// Returns the handle of a sampler in *handle, for SamplerState. Threads: any.
 SPY_API spy_status spy_sampler_handle(spy_sampler *sampler, uint64_t *handle);
-// Gives the handle of a tensor's bytes, for StructuredBuffer<T>, ByteAddressBuffer and their RW forms. Threads: any.
+// Returns the handle of a tensor's bytes in *handle, for StructuredBuffer<T>, ByteAddressBuffer and their RW
+// forms. Threads: any.
 SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 
 // >>formats
 
-// What a format is made of.
+// The properties of a format.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
     uint32_t block_bytes;               // bytes of one block
-    uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
+    uint32_t block_width, block_height; // texels of a block; 1 except for compressed formats
     uint32_t channels;                  // 1 to 4
     uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil
-    spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
+    spy_dtype dtype; // scalar type of a channel in Slang code: float32, int32, uint32, float16 ...
     bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
 } spy_format_info;
-// Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
+// Returns the properties of a format; all zero for SPY_FORMAT_NONE and unknown numbers. Threads: any.
 SPY_API spy_format_info spy_get_format_info(spy_format format);
-// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0 if there is none.
-// Threads: any.
+// Returns the SPY_TEXTURE_USAGE_* that the device supports for textures of this format; 0 if it supports
+// none. Threads: any.
 SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 
 #ifdef __cplusplus
@@ -3410,14 +3426,14 @@ SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 extern "C" {
 #endif
 
-typedef struct spy_raster spy_raster; // a vertex and a fragment function, and how they draw
+typedef struct spy_raster spy_raster; // a vertex and a fragment function with the settings of their draws
 
-#define SPY_MOST_TARGETS 8 // colour targets of a draw
+#define SPY_MOST_TARGETS 8 // most colour targets of a draw
 #define SPY_MOST_VERTEX_BUFFERS 16
 
-// The shapes that vertices make.
+// The primitives that vertices form.
 typedef enum spy_topology {
-    SPY_TOPOLOGY_DEFAULT, // triangle list
+    SPY_TOPOLOGY_DEFAULT, // same as triangle list
     SPY_TOPOLOGY_POINT_LIST,
     SPY_TOPOLOGY_LINE_LIST,
     SPY_TOPOLOGY_LINE_STRIP,
@@ -3426,14 +3442,14 @@ typedef enum spy_topology {
     SPY_TOPOLOGY_COUNT
 } spy_topology;
 
-// Which sides of triangles are not drawn.
+// The sides of triangles that are not drawn.
 typedef enum spy_cull {
     SPY_CULL_NONE, // both sides are drawn
     SPY_CULL_FRONT,
     SPY_CULL_BACK
 } spy_cull;
 
-// What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
+// The factor by which a blend multiplies the new colour ("source") or the target's old colour ("target").
 typedef enum spy_blend_factor {
     SPY_BLEND_FACTOR_DEFAULT, // the source's factor is one, the target's is zero
     SPY_BLEND_FACTOR_ZERO,
@@ -3456,9 +3472,9 @@ typedef enum spy_blend_factor {
     SPY_BLEND_FACTOR_COUNT
 } spy_blend_factor;
 
-// How the two products of a blend become the target's colour.
+// The operation by which the two products of a blend become the target's colour.
 typedef enum spy_blend_op {
-    SPY_BLEND_OP_DEFAULT, // add
+    SPY_BLEND_OP_DEFAULT, // same as add
     SPY_BLEND_OP_ADD,
     SPY_BLEND_OP_SUBTRACT,         // source - target
     SPY_BLEND_OP_REVERSE_SUBTRACT, // target - source
@@ -3467,8 +3483,8 @@ typedef enum spy_blend_op {
     SPY_BLEND_OP_COUNT
 } spy_blend_op;
 
-// How a colour target takes what the fragment function returns. All zero means that it is replaced, in all
-// channels.
+// How a colour target is changed by the fragment function's result. All zero means that it is replaced, in
+// all channels.
 typedef struct spy_blend {
     bool enabled;
     spy_blend_factor color_source, color_target;
@@ -3480,11 +3496,11 @@ typedef struct spy_blend {
               // function needs no output for the target
 } spy_blend;
 
-// What a stencil test does to the target's stencil value.
+// The operation of a stencil test on the target's stencil value.
 typedef enum spy_stencil_op {
-    SPY_STENCIL_OP_DEFAULT, // the value stays
+    SPY_STENCIL_OP_DEFAULT, // the value stays as it is
     SPY_STENCIL_OP_ZERO,
-    SPY_STENCIL_OP_REPLACE, // with spy_draw_desc.stencil_reference
+    SPY_STENCIL_OP_REPLACE, // the value becomes spy_draw_desc.stencil_reference
     SPY_STENCIL_OP_INCREMENT_CLAMPED,
     SPY_STENCIL_OP_DECREMENT_CLAMPED,
     SPY_STENCIL_OP_INVERT,
@@ -3496,8 +3512,8 @@ typedef enum spy_stencil_op {
 // The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
-    spy_compare compare; // how the reference is compared with the target; NONE means that the test always
-                         // passes
+    spy_compare compare; // the comparison of the reference with the target's value; NONE means that the test
+                         // always passes
 } spy_stencil;
 
 // An attribute of a vertex in a buffer that holds several of them.
@@ -3505,43 +3521,44 @@ typedef struct spy_vertex_attribute {
     const char *name;        // the input's semantic ("POSITION"; case does not matter), or its name in Slang
     uint32_t semantic_index; // 1 for TEXCOORD1
     spy_format format;       // how the bytes are read; Slang's type has as many channels or fewer
-    uint32_t offset_bytes;   // from the start of an element
+    uint32_t offset_bytes;   // bytes from the start of an element
     uint32_t buffer;         // index in spy_draw_desc.vertex_buffers
 } spy_vertex_attribute;
 
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
-    uint32_t stride_bytes;  // from element to element
+    uint32_t stride_bytes;  // bytes from one element to the next
     uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
-// How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
-// without blending.
+// The settings of a raster's draws. If all but `vertex` is zero, it draws both sides of triangles, without a
+// depth test and without blending.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
     spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
                             // written
     spy_topology topology;
     spy_cull cull;
-    bool clockwise_is_front; // seen on the target, whose y grows downwards
+    bool clockwise_is_front; // the front is the side whose vertices are clockwise on the target, whose y
+                             // grows downwards; false means counter-clockwise
     bool wireframe;
     spy_blend blends[SPY_MOST_TARGETS];
 
-    // Tests against spy_draw_desc.depth. compare NONE: no test, and depth is not written.
+    // The depth test against spy_draw_desc.depth. NONE: there is no test, and depth is not written.
     spy_compare depth_compare;
-    bool depth_read_only; // depth is not written
+    bool depth_read_only; // the test does not write depth
     float depth_bias, depth_bias_slope, depth_bias_clamp;
-    bool depth_clamped; // instead of clipping at the near and far plane
+    bool depth_clamped; // depth is clamped instead of clipped at the near and far plane
     bool stencil_enabled;
     uint32_t stencil_read_mask, stencil_write_mask; // 0 means 255
     spy_stencil stencil_front, stencil_back;
 
-    uint32_t sample_mask; // samples that are written; 0 means all
+    uint32_t sample_mask; // bits of the samples that are written; 0 means all
     bool alpha_to_coverage;
 
-    // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
-    // SV_ values are found here; attributes that it does not take are ignored. With none of them, arguments of the
-    // draw are its attributes (spy_draw).
+    // Attributes in buffers of several attributes each: all inputs of the vertex function that are not SV_
+    // values are found here; attributes that it does not take are ignored. Without any, arguments of the draw
+    // are its attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
     const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
@@ -3562,10 +3579,12 @@ SPY_API spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc 
 // Returns the colour targets that the fragment function writes, as bits: 1 for SV_Target0, 2 for SV_Target1. 0 without
 // a fragment function. Threads: any.
 SPY_API uint32_t spy_raster_outputs(spy_raster *raster);
-SPY_API void spy_retain_raster(spy_raster *raster);  // Threads: any.
-SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads: any, at any time.
+SPY_API void spy_retain_raster(spy_raster *raster);  // Adds one reference to the raster, which then needs one
+                                                     // more release. Threads: any.
+SPY_API void spy_release_raster(spy_raster *raster); // Drops one reference; the last one frees the raster.
+                                                     // NULL is ignored. Threads: any, at any time.
 
-// What happens to a target's old content before the draw.
+// The treatment of a target's old contents before the draw.
 typedef enum spy_load {
     SPY_LOAD_DEFAULT, // the target keeps its contents
     SPY_LOAD_CLEAR,
@@ -3588,7 +3607,7 @@ typedef struct spy_draw_depth {
     uint32_t stencil_clear;
 } spy_draw_depth;
 
-// Where on the targets the vertices' positions from -1 to 1 lie.
+// The rectangle of the targets in which positions from -1 to 1 lie.
 typedef struct spy_viewport {
     float x, y, width, height;  // pixels of the target; y grows downwards
     float min_depth, max_depth; // both 0 means 0 and 1
@@ -3597,40 +3616,42 @@ typedef struct spy_viewport {
 // The part of the targets outside of which nothing is drawn.
 typedef struct spy_scissor {
     int32_t x, y;
-    uint32_t width, height; // pixels
+    uint32_t width, height; // size in pixels
 } spy_scissor;
 
-// Elements of a tensor as vertices, from byte `offset_bytes` of the tensor's first element on.
+// Elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
 typedef struct spy_vertex_buffer {
     spy_tensor *tensor;
     size_t offset_bytes;
 } spy_vertex_buffer;
 
-// What is drawn, and where to.
+// The targets and the geometry of a draw.
 typedef struct spy_draw_desc {
     spy_draw_target targets[SPY_MOST_TARGETS]; // all of one size; those behind the last texture do not exist
     spy_draw_depth depth;
-    spy_viewport viewport; // width 0: the whole target
-    spy_scissor scissor;   // width 0: no limit
+    spy_viewport viewport; // width 0 means the whole target
+    spy_scissor scissor;   // width 0 means no limit
 
-    // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on, else as
-    // all attributes of vertices have; `draw_nothing` for none. Without triangles, targets are cleared.
+    // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on,
+    // or without indices as many as all attributes of vertices have; `draw_nothing` for none. Without
+    // triangles, targets are cleared.
     uint32_t vertex_count, first_vertex;
-    uint32_t instance_count, first_instance; // instance_count 0: 1
+    uint32_t instance_count, first_instance; // instance_count 0 means 1
     bool draw_nothing;
-    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. That each index, with
-    // vertex_offset, is one of a vertex is the caller's duty: the GPU reads what lies there, or zeros where
-    // robustBufferAccess is on (devices that an engine has made with it).
+    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. The caller makes
+    // sure that each index, with vertex_offset, is the index of a vertex: otherwise the GPU reads other
+    // memory, or zeros if robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
     bool indices_are_16_bit; // needed if `indices` is a tensor of bytes or structs, and not if it is one of
                              // uint16
     int32_t vertex_offset;   // added to each index
-    spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
+    spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // buffers with the layouts of
+                                                               // spy_raster_desc.layouts
 
-    // Counts that the GPU reads when it draws: `indirect_count` times VkDrawIndirectCommand (vertices, instances,
-    // first vertex, first instance) or, with indices, VkDrawIndexedIndirectCommand (indices, instances, first index,
-    // vertex offset, first instance), all uint32_t.
+    // Counts that the GPU reads when it draws: `indirect_count` times VkDrawIndirectCommand (vertices,
+    // instances, first vertex, first instance) or, with indices, VkDrawIndexedIndirectCommand (indices,
+    // instances, first index, vertex offset, first instance), all uint32_t.
     spy_tensor *indirect;
     size_t indirect_offset_bytes;
     uint32_t indirect_count; // 0 means 1
@@ -3639,7 +3660,7 @@ typedef struct spy_draw_desc {
     float blend_color[4];
     bool edge_gradients;  // spy_draw_backward() also computes how the picture changes as edges of triangles
                           // move
-    uint64_t _end_canary; // must be 0
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_draw_desc;
 
 // Draws. `args`, all with names, are:
@@ -3747,8 +3768,8 @@ SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
 // and names the input when there is none. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type);
 
-// Makes an argument of a value of a graph, for the functions of this file. A spy_call() with it is an error
-// that says that a traced value has left its graph. Threads: any.
+// Makes an argument of a value of a graph, for the functions of this file. A spy_call() with such an argument
+// is an error that says that a traced value has left its graph. Threads: any.
 SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
 
 // Calls a Slang function. `args` are nodes, numbers, host arrays of 1 to 4 numbers (a vector) and structs by
@@ -3757,8 +3778,8 @@ SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
 // meet in a graph. The node is the return value; spy_fuse_out() gives out parameters.
 // Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_args args);
-// Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
-// argument of an inout parameter stays as it is. Threads: any, one at a time for one graph.
+// Returns the value that a call leaves in its out or inout parameter `name`. An out parameter takes no
+// argument, and the argument of an inout parameter stays as it is. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
 // Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL means
 // that the call has fewer, or nothing says its overload yet. The name lives as long as the graph.
@@ -3775,23 +3796,23 @@ SPY_API spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args ar
 // 0; or one of Slang's own functions, such as "sin" or "pow". A number takes the scalar type of the value
 // beside it. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
-// Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
-// Threads: any, one at a time for one graph.
+// Returns a field of a struct, or a swizzle of a vector such as "x" or "zyx". Threads: any, one at a time for
+// one graph.
 SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
 
-// Returns the Slang type of a value, which lives as long as the device. NULL means that the value is none of
-// this graph, or nothing says its type yet; that alone is no error. Threads: any, one at a time for one graph.
+// Returns the Slang type of a value, which lives as long as the device. NULL, without an error, if the value
+// belongs to another graph or its type is not known yet. Threads: any, one at a time for one graph.
 SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
 
 // Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
 // Threads: any, one at a time for one graph.
 SPY_API spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value);
 
-// How the results of all elements become one.
+// The operation that makes one value of the results of all elements.
 typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_NONE = 0,
     SPY_FUSE_REDUCTION_SUM,
-    SPY_FUSE_REDUCTION_MEAN, // the sum, divided by the number of elements that go into it
+    SPY_FUSE_REDUCTION_MEAN, // the sum, divided by the number of elements that are summed
     SPY_FUSE_REDUCTION_MIN,
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;
@@ -3838,10 +3859,11 @@ extern "C" {
 // Source: https://huggingface.co/docs/safetensors, "Format".
 SPY_API spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tensors);
 
-// Reads tensors from a file in that layout into tensors that exist: of each argument, the one of the file with its
-// name. The file may hold others. On an error no tensor is changed. SPY_ERROR_IO: the file cannot be read, is
-// cut off, or is another kind of file; SPY_ERROR_NOT_FOUND: it has no tensor of a name;
-// SPY_ERROR_SHAPE_MISMATCH, SPY_ERROR_TYPE_MISMATCH: it has one of another shape or element type. Threads: any.
+// Reads tensors from a file in the layout of safetensors into tensors that exist: each argument receives the
+// tensor of the file with its name. The file may hold others. On an error no tensor is changed. SPY_ERROR_IO:
+// the file cannot be read, is cut off, or is another kind of file; SPY_ERROR_NOT_FOUND: it has no tensor of a
+// name; SPY_ERROR_SHAPE_MISMATCH, SPY_ERROR_TYPE_MISMATCH: it has one of another shape or element type.
+// Threads: any.
 SPY_API spy_status spy_load_tensors(spy_device *device, const char *path, spy_args tensors);
 
 #ifdef __cplusplus
@@ -3865,8 +3887,8 @@ template <size_t N, bool Inner> inline spy_args spyi_args_now(const spyi_arg_lis
 template <size_t N, bool Inner> inline spy_args spyi_args_now(spyi_arg_list<N, Inner> &&list) {
     return { list.items, N };
 }
-// Has the member `type` (= Result) only when List is what SPY_ARGS(...) makes; for any other List the
-// overload does not exist.
+// Has the member `type` (= Result) only if List is the type of SPY_ARGS(...); for any other List the overload
+// does not exist.
 template <class List, class Result> struct spyi_with_list {};
 template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_list<N, Inner>, Result> {
     typedef Result type;
@@ -14043,17 +14065,17 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 // >>backend/interface.h -------------------------------------------------------------------------------------
 
-// The interface of a kernel: its parameters, as data. Descriptor sets and CUDA's kernel parameters are made
+// The interface of a kernel: a list of its parameters. Descriptor sets and CUDA's kernel parameters are made
 // from it.
 
 // The kinds of parameters. SPYI_PARAMETER_BUFFER to SPYI_PARAMETER_COMBINED take bindings; the numbers of uniform buffers
 // follow those of all bindings.
 typedef enum spyi_parameter_kind {
-    SPYI_PARAMETER_VALUES,     // bytes of the parameter block: one parameter of a CUDA kernel
+    SPYI_PARAMETER_VALUES,     // bytes of the parameter block, which are one parameter of a CUDA kernel
     SPYI_PARAMETER_UNIFORM,    // a uniform buffer
     SPYI_PARAMETER_BUFFER,     // a structured buffer
-    SPYI_PARAMETER_TEXELS,     // Buffer<T>
-    SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>
+    SPYI_PARAMETER_TEXELS,     // Buffer<T>, a typed buffer
+    SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>, a typed buffer
     SPYI_PARAMETER_TEXTURE,    // Texture2D<T>
     SPYI_PARAMETER_RW_TEXTURE, // RWTexture2D<T>
     SPYI_PARAMETER_SAMPLER,    // SamplerState
@@ -14078,25 +14100,26 @@ typedef enum spyi_handle_kind {
 
 enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 
-// SPYI_TARGET_CUDA, which has no bindings: where a kernel expects the address of a uniform buffer, or values
-// of the block.
+// SPYI_TARGET_CUDA, which has no bindings: the place in which a kernel expects the address of a uniform
+// buffer, or values of the block.
 typedef struct spyi_parameter_place {
     // Number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
     uint32_t holder;
     uint32_t offset; // bytes from the holder's start
 } spyi_parameter_place;
 
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // no address: it is the program's global parameters
+#define SPYI_HOLDER_BLOCK UINT32_MAX       // the holder is the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // the buffer has no address, because it is the program's global
+                                           // parameters
 
-// Plain bytes without padding, so that equal parameters have equal bytes.
+// One parameter of a kernel. Plain bytes without padding, so that equal parameters have equal bytes.
 typedef struct spyi_parameter {
-    uint8_t kind;            // spyi_parameter_kind
-    uint8_t stages;          // SPYI_STAGE_* that use it
+    uint8_t kind;            // a spyi_parameter_kind
+    uint8_t stages;          // bits SPYI_STAGE_* of the stages that use the parameter
     uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;          // elements, each with its own binding; 1 means no array
-    uint32_t number;         // in the space: of its first binding, or of the uniform buffer
+    uint16_t count; // number of elements, each with its own binding; 1 if the parameter is not an array
+    uint32_t number;         // in the space, the number of the first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
 
@@ -14114,17 +14137,18 @@ typedef struct spyi_interface {
     uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
 } spyi_interface;
 
-// Every backend's kernel begins with this: the sizes of the arrays that a dispatch points to.
+// The first member of every backend's kernel: the sizes of the arrays that a dispatch points to.
 typedef struct spyi_kernel_base {
-    uint32_t block_size;    // bytes
+    uint32_t block_size;    // bytes of the parameter block
     uint32_t binding_count; // bindings of all parameters together
     uint32_t uniform_count;
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
-    bool handles;         // it uses the table of handles
+    bool handles;         // the kernel uses the table of handles
 } spyi_kernel_base;
 
 SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface);
-SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // threads of a group
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // returns the number of threads of a
+                                                                      // group
 SPYI_FN bool spyi_interface_has(const spyi_interface *iface, spyi_parameter_kind kind);
 // Returns the parameter that takes a binding number; NULL when there is none.
 SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number);
@@ -14151,21 +14175,21 @@ typedef struct spyi_work spyi_work; // defined in work.h
 typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 #define SPYI_WORK_ROOM 24 // entries of a backend's table of work
 
-// What kernels are compiled to. target.h says how the targets differ.
+// The language of compiled kernels. target.h says how the targets differ.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
 
-// What kernels are made for, as data. A kernel's text and compiled code depend on the profile and on nothing
-// else of the device. Plain bytes without pointers, zeroed before the members are set, so that equal profiles
-// have equal bytes.
+// The properties of a device that its kernels depend on. A kernel's text and compiled code depend on the
+// profile and on nothing else of the device. Plain bytes without pointers, zeroed before the members are set,
+// so that equal profiles have equal bytes.
 typedef struct spyi_profile {
     spyi_target target;
-    uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; else 0
+    uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; 0 for other targets
     // spy_float_mode and spy_debug_info of a program (SPIR-V has them in its code); 0 in a device's profile.
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
     bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
     bool portable;            // SPYI_TARGET_CUDA: PTX for `arch` and all later ones, rather than a cubin
-    uint32_t features;        // SPY_FEATURE_*
+    uint32_t features;        // bits SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
     uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
@@ -14178,10 +14202,11 @@ typedef struct spyi_profile {
     uint64_t tiles_from;
 } spyi_profile;
 
-// spyi_profile.tiles_from of backends: a GPU needs so many elements to be full, one tile of 1,024 a group.
+// spyi_profile.tiles_from of backends: a GPU is full with this many elements, if each group takes one tile of
+// 1,024.
 #define SPYI_TILES_FROM 65536u
 
-// Where memory lies.
+// The kinds of memory.
 typedef enum spyi_memory {
     SPYI_MEMORY_DEVICE, // fast for kernels; mapped may be NULL
     // Host memory, cached and always mapped. Kernels may write it; the host reads it after a wait.
@@ -14190,18 +14215,18 @@ typedef enum spyi_memory {
 
 // One allocation of the driver. The pool of data/ cuts it into blocks.
 typedef struct spyi_chunk {
-    uint64_t handle;  // VkBuffer, CUdeviceptr
+    uint64_t handle;  // the driver's handle: VkBuffer, CUdeviceptr
     uint64_t address; // GPU address of byte 0; 0 if the device has no pointers
     void *mapped;     // host address of byte 0, coherent; or NULL
     size_t size;
     void *memory; // the backend's own object (VkDeviceMemory); NULL for imported memory
 } spyi_chunk;
 
-// What a binding refers to.
+// The kind of resource that a binding refers to.
 typedef enum spyi_binding_kind {
     SPYI_BINDING_BUFFER, // a range of a chunk
-    // A view of an image (image.h) that is sampled and loaded. offset: SPYI_USE_SAMPLED or SPYI_USE_STORED, for
-    // which the image's layout is.
+    // A view of an image (image.h) that is sampled and loaded. `offset` is SPYI_USE_SAMPLED or
+    // SPYI_USE_STORED, the use that the image's layout is for.
     SPYI_BINDING_TEXTURE,
     SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
     SPYI_BINDING_SAMPLER,    // a sampler
@@ -14213,45 +14238,46 @@ typedef enum spyi_binding_kind {
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    // Bytes, > 0, at most limits.max_binding_bytes. For a typed buffer: whole texels, at most
+    // Bytes, > 0, at most limits.max_binding_bytes. For a typed buffer the range has whole texels, at most
     // limits.max_texels.
     uint64_t range;
-    uint64_t kind; // spyi_binding_kind
+    uint64_t kind; // a spyi_binding_kind
 } spyi_binding;
 
 // The argument of a uniform buffer: its bytes are copied with the dispatch, like the parameter block.
 typedef struct spyi_uniform {
     const void *data;
-    // Bytes, at most profile.max_uniform_bytes. 0 (SPYI_TARGET_CUDA only): the kernel does not use it.
+    // Bytes, at most profile.max_uniform_bytes. 0 (SPYI_TARGET_CUDA only) means that the kernel does not use
+    // the buffer.
     uint32_t size;
 } spyi_uniform;
 
-// What a kernel is made from: its code, and what a device must know to run it. compile and load take the same
-// desc with different code.
+// The code of a kernel, and the properties of the kernel that a device must know to run it. compile and load
+// take the same desc with different code.
 typedef struct spyi_kernel_desc {
     const char *label; // name for debug tools
     // For compile: SPIR-V words, or for SPYI_TARGET_CUDA text that ends with a NUL. For load: the blob that
     // compile made.
     const void *code;
-    size_t code_size; // bytes
+    size_t code_size; // bytes of `code`
     // SPYI_TARGET_CUDA: bytes of the compiler's own prelude, with which the text begins.
     size_t prelude_size;
     const char *entry;    // name of the entry point in the code
     spyi_interface iface; // named `iface` because windows.h defines a macro `interface`
 } spyi_kernel_desc;
 
-#define SPYI_TIME_SLOTS 1024u // timestamps that a device holds
+#define SPYI_TIME_SLOTS 1024u // most timestamps that a device holds
 
 typedef struct spyi_limits {
-    spy_device_info info;       // what the user sees
+    spy_device_info info;       // the properties that the user sees
     spyi_profile profile;       // the profile that the device's kernels are compiled for
-    uint32_t binding_alignment; // bytes
+    uint32_t binding_alignment; // alignment of structured buffers in bytes
     uint64_t max_binding_bytes;
-    uint32_t texel_alignment; // bytes
+    uint32_t texel_alignment; // alignment of typed buffers in bytes
     uint64_t max_texels;      // largest number of elements of a typed buffer
     // texels[scalar][columns - 1]: the SPYI_TEXEL_* of typed buffers with that texel.
     uint8_t texels[SPY_DTYPE_COUNT][4];
-    uint32_t fill_alignment; // bytes; the offset and size of a fill are multiples (4 on Vulkan)
+    uint32_t fill_alignment; // alignment in bytes of a fill's offset and size (4 on Vulkan)
     bool unified_memory;     // device memory is mapped and cached: transfers need no staging
 } spyi_limits;
 
@@ -14273,10 +14299,10 @@ typedef struct spyi_gpu_base {
     const struct spyi_backend *backend;
     spyi_context *ctx;
     spyi_limits limits;
-    // Path of the library that compile uses, if the user has named one; else NULL.
+    // Path of the library that compile uses, if the user has named one; otherwise NULL.
     const char *compiler;
     spyi_gpu_stats stats;
-    uint64_t open; // number of the batch that is being recorded; the first is 1
+    uint64_t open; // number of the batch that is being recorded; the first batch is 1
     bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
     // Nanoseconds that a wait spins before the thread sleeps; 0 means that it sleeps at once. (On lavapipe a
     // wait with a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for
@@ -14308,7 +14334,8 @@ struct spyi_backend {
     // Waits for all work. The caller has freed all chunks and kernels.
     void (*destroy)(spyi_gpu *gpu);
 
-    // Chunks are aligned to at least 256 bytes. free_chunk: no work uses the chunk any more.
+    // Allocates and frees chunks, which are aligned to at least 256 bytes. When free_chunk is called, no work
+    // uses the chunk any more.
     spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                  spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
@@ -14319,7 +14346,8 @@ struct spyi_backend {
     // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
-    // Makes a kernel of a blob, which is desc->code. destroy_kernel: no work uses the kernel any more.
+    // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
+    // any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
@@ -14332,30 +14360,31 @@ struct spyi_backend {
     // needed. A backend with `slices` waits by spyi_wait_for() and can be interrupted.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
-    // GPU timestamps: call begin before the work and end after it; elapsed waits and gives nanoseconds.
+    // Measure GPU time: call begin before the work and end after it; elapsed waits and returns nanoseconds.
     spy_status (*time_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
-    // Hands the open batch to the GPU if it has work.
+    uint64_t (*finished_submit)(spyi_gpu *gpu); // returns the number of the last finished batch; cheap, never
+                                                // waits
+    // Submits the open batch to the GPU if it has work.
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error);
     // Waits for batches up to number `submit`, submitting first if needed. Returns SPY_ERROR_NOT_READY when
     // that work is in a command buffer of the program and has not been reported as executed.
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
-    // Graphs; all NULL where graphs make no work faster. Between graph_begin and graph_end, recorded work
+    // Graphs; all NULL if graphs make no work faster. Between graph_begin and graph_end, recorded work
     // becomes part of a graph and does not run: direct dispatches, copies, fills, timestamps and their
     // stores. Barriers order the work of that graph only. graph_end with `graph` NULL drops the work.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
     // From the next launch on gives dispatch number `index` of the graph (the first is 0) another block and
-    // other uniforms of the same sizes; all else stays.
+    // other uniforms of the same sizes; everything else stays.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
     // Launches a finished graph, which counts as one piece of work.
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
-    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // work that has been launched continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
     // Sets `recording` and `captured`. NULL in backends that never set `watched`.
@@ -14364,7 +14393,7 @@ struct spyi_backend {
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL means that the backend has none.
     const struct spyi_raster_functions *raster;
-    spyi_target target; // what its kernels are compiled to
+    spyi_target target; // the target of the backend's kernels
 };
 
 // Brings `recording` up to date. Call it before `recording` decides about work.
@@ -14372,7 +14401,7 @@ static inline void spyi_watch(spyi_gpu_base *base) {
     if (!SPYI_LIKELY(!base->watched)) base->backend->watch((spyi_gpu *)(void *)base);
 }
 
-// What an error says of work that cannot have results now.
+// Returns the text of an error for work that cannot have results now.
 static inline const char *spyi_recording_text(const spyi_gpu_base *base) {
     return base->captured ? "the device's stream is being captured"
                           : "calls are being recorded into a command buffer that is not submitted here";
@@ -14388,7 +14417,7 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
 
 // >>what a device offers to its backend, to import objects of the program (core.c)
 
-// The functions behind it; data/ gives this table to the context.
+// Functions that a backend may call, by pointer; data/ gives this table to the context.
 typedef struct spyi_core {
     spyi_gpu *(*gpu)(spy_device *device, const char *backend_name, const char *function);
     spy_tensor *(*import_tensor)(spy_device *device, const char *function, const spyi_chunk *chunk,
@@ -14397,25 +14426,26 @@ typedef struct spyi_core {
     spy_status (*recording_reported)(spy_device *device, const char *function);
 } spyi_core;
 
-// Returns NULL and reports an error when the device has another backend.
+// Returns the backend's device. Returns NULL and reports an error when the device has another backend.
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function);
-// Makes a tensor over memory of the program. Two imports of one handle share hazards. chunk->memory is NULL.
+// Makes a tensor over memory of the program. Two imports of one handle share their hazards, the records of
+// uses that barriers come from. chunk->memory is NULL.
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc);
 // Gives the chunk and byte offset of the tensor's first element. Returns false and reports an error for NULL
 // and released tensors.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// A recording into a command buffer of the program has been reported as executed. Memory that waited for it
-// goes back to the pool, as far as held_from allows, and messages of kernels are delivered, bad indices as an
-// error of `function`.
+// Called when a recording into a command buffer of the program has been reported as executed. Memory that
+// waited for it goes back to the pool, as far as held_from allows, and messages of kernels are delivered, bad
+// indices as an error of `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
 
 // >>backend/work.h ------------------------------------------------------------------------------------------
 
-// Work: what a backend records. Each piece of work begins with spyi_work, which has its kind and what must
-// happen before it. A new kind needs a struct that begins with spyi_work, a spyi_work_kind, and an entry in
-// the table of each backend that supports it.
+// Work: the operations that a backend records. Each piece of work begins with spyi_work, which has its kind
+// and the barrier or transitions before it. A new kind needs a struct that begins with spyi_work, a
+// spyi_work_kind, and an entry in the table of each backend that supports it.
 
 // Index of a kind's function in a backend's table.
 typedef enum spyi_work_number {
@@ -14426,11 +14456,11 @@ typedef enum spyi_work_number {
     SPYI_WORK_LABEL,
     SPYI_WORK_TIME_MARK,
     SPYI_WORK_TIME_STORE,
-    SPYI_WORK_IMAGE_BYTES, // these four: image.h
+    SPYI_WORK_IMAGE_BYTES, // the structs of these four are in image.h
     SPYI_WORK_IMAGE_COPY,
     SPYI_WORK_IMAGE_BLIT,
     SPYI_WORK_IMAGE_CLEAR,
-    SPYI_WORK_DRAW, // raster.h
+    SPYI_WORK_DRAW, // its struct is in raster.h
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -14450,9 +14480,9 @@ typedef struct spyi_work_visitor {
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
-// What all work of one kind has in common, in every backend.
+// The properties of one kind of work, in every backend.
 typedef struct spyi_work_kind {
-    uint32_t number; // spyi_work_number
+    uint32_t number; // a spyi_work_number
     const char *name;
     // Copies the work and what it points to, except chunks and kernels, to `bytes` (16-byte aligned), and
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
@@ -14463,21 +14493,22 @@ typedef struct spyi_work_kind {
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
-// How work uses a part of a resource. Textures have further bits, which decide their layouts; READS and
-// WRITES are set as well.
+// The uses that work makes of a part of a resource. Textures have further bits, which decide their layouts;
+// READS and WRITES are set as well.
 enum {
     SPYI_USE_READS = 1,
     SPYI_USE_WRITES = 2,
     SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
-    SPYI_USE_TEXTURE = 8, // this value and higher ones are of textures
+    SPYI_USE_TEXTURE = 8, // this value and higher ones are for textures
     SPYI_USE_SAMPLED = 8,
     SPYI_USE_STORED = 16, // loads and stores by coordinates
     SPYI_USE_ATTACHMENT = 32,
     SPYI_USE_COPIED = 64
 };
 
-// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout, and all uses as a
-// target of draws. A copy has one layout for its source, another for its target, and a third one where a part is both.
+// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout, and so do
+// all uses as a target of draws. A copy has one layout for its source, another for its target, and a third
+// one for a part that is both.
 static inline uint32_t spyi_use_layout(uint32_t how) {
     const uint32_t one = SPYI_USE_SAMPLED | SPYI_USE_STORED | SPYI_USE_ATTACHMENT;
     return how & one ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES) : how;
@@ -14487,19 +14518,19 @@ static inline uint32_t spyi_use_layout(uint32_t how) {
 typedef struct spyi_transition {
     uint64_t texture; // the texture's handle: VkImage
     uint32_t level, first_layer, layer_count;
-    uint32_t from, to; // SPYI_USE_*; `from` 0: the old content is not needed
-    uint32_t format;   // spy_format: whether it has depth and stencil
+    uint32_t from, to; // SPYI_USE_*; `from` 0 means that the old content is not needed
+    uint32_t format;   // spy_format, which says whether the texture has depth and stencil
 } spyi_transition;
 
-// What must come before work: nothing; a barrier, after which the work sees all earlier work finished; or
-// transitions, with or without a barrier. Work on buffers alone has no transitions.
+// The order that work needs: nothing before it; a barrier, after which the work sees all earlier work
+// finished; or transitions, with or without a barrier. Work on buffers alone has no transitions.
 typedef struct spyi_before {
     bool barrier;
     uint32_t transition_count;
     const spyi_transition *transitions; // read when transition_count > 0
 } spyi_before;
 
-// Every piece of work begins with this.
+// The first member of every piece of work.
 struct spyi_work {
     const spyi_work_kind *kind;
     spyi_before before;
@@ -14527,21 +14558,22 @@ static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gp
 
 // >>the kinds
 
-// For the functions of kinds that run a kernel, in spyi_work_kind. Copies the kernel's block, bindings and uniform
-// buffers to `bytes` behind its first *used bytes, which then end behind them, and changes the pointers to the copies.
-// With `bytes` NULL only counts, and sets the pointers to NULL.
+// Copies the kernel's block, bindings and uniform buffers to `bytes` behind its first *used bytes, which then
+// end behind them, and changes the pointers to the copies. With `bytes` NULL only counts, and sets the
+// pointers to NULL. For the functions in spyi_work_kind of kinds that run a kernel.
 SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
                               const spyi_uniform **uniforms, void *bytes, size_t *used);
-// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
+// Visits the kernel first, because it has the numbers of bindings and uniform buffers.
 SPYI_FN void spyi_visit_inputs(const spyi_work_visitor *visitor, spyi_kernel **kernel, const void **block,
                                const spyi_binding **bindings, const spyi_uniform **uniforms);
 
-// A barrier before an indirect dispatch also covers the read of its group counts; other barriers need not.
+// Runs a kernel. A barrier before an indirect dispatch also covers the read of its group counts; other
+// barriers need not.
 typedef struct spyi_dispatch {
     spyi_work work;
     spyi_kernel *kernel;
     const void *block;            // the kernel's block_size bytes; copied during the call
-    const spyi_binding *bindings; // the kernel's binding_count bindings, by number
+    const spyi_binding *bindings; // the kernel's binding_count bindings, by number; copied during the call
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
     // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
@@ -14554,7 +14586,7 @@ SPYI_FN const spyi_work_kind *spyi_work_dispatch(void);
 typedef struct spyi_copy_work {
     spyi_work work;
     const spyi_chunk *to, *from;
-    uint64_t to_offset, from_offset, size; // bytes
+    uint64_t to_offset, from_offset, size; // offsets and size in bytes
 } spyi_copy_work;
 SPYI_FN const spyi_work_kind *spyi_work_copy(void);
 static inline spyi_copy_work spyi_copy_of(const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
@@ -14573,7 +14605,7 @@ typedef struct spyi_fill_work {
     spyi_work work;
     const spyi_chunk *to;
     uint64_t offset, size; // bytes, multiples of limits.fill_alignment
-    uint32_t pattern;      // the byte at `offset` gets its first byte in memory
+    uint32_t pattern;      // the byte at `offset` gets the pattern's first byte in memory
 } spyi_fill_work;
 SPYI_FN const spyi_work_kind *spyi_work_fill(void);
 static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset, uint64_t size,
@@ -14606,8 +14638,8 @@ static inline spyi_upload_work spyi_upload_of(const spyi_chunk *to, uint64_t off
     return upload;
 }
 
-// Names for debug tools, of the work between push and pop, or of one point. Without debug tools they do
-// nothing.
+// Labels for debug tools. Push and pop name the work between them; a marker names one point. Without debug
+// tools they do nothing.
 typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
 typedef struct spyi_label_work {
     spyi_work work;
@@ -14623,9 +14655,9 @@ static inline spyi_label_work spyi_label_of(spyi_label label, const char *name) 
     return work;
 }
 
-// GPU times in memory, on devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot once all work
-// recorded before it has finished. A store writes slots 0 to count - 1, which must all be noted, as uint64_t
-// in units of limits.info.timestamp_period_ns.
+// Writes GPU times to memory, on devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot once
+// all work recorded before it has finished. A store writes slots 0 to count - 1, which must all be noted, as
+// uint64_t in units of limits.info.timestamp_period_ns.
 typedef struct spyi_time_mark_work {
     spyi_work work;
     uint32_t slot; // below SPYI_TIME_SLOTS
@@ -14641,7 +14673,7 @@ static inline spyi_time_mark_work spyi_time_mark_of(uint32_t slot) {
 typedef struct spyi_time_store_work {
     spyi_work work;
     const spyi_chunk *to;
-    uint64_t offset; // bytes
+    uint64_t offset; // offset in bytes
     uint32_t count;
 } spyi_time_store_work;
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void);
@@ -14656,10 +14688,11 @@ static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint
 
 // >>backend/image.h -----------------------------------------------------------------------------------------
 
-// Images: what a backend makes textures and samplers of, and the work on them. Vulkan has VkImage, VkImageView and
-// VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
+// Images: the functions by which a backend makes textures and samplers, and the work on them. Vulkan has
+// VkImage, VkImageView and VkSampler; CUDA has arrays, texture objects (which include the sampler) and
+// surface objects.
 
-// format.c
+// Functions of format.c.
 SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL means that there is no such format
 // Returns the bytes of texels without gaps between rows.
 SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
@@ -14668,32 +14701,32 @@ static inline uint32_t spyi_level_size(uint32_t size, uint32_t level) {
     return level < 32 && size >> level ? size >> level : 1;
 }
 
-// Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
+// A new image. Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
 typedef struct spyi_image_desc {
-    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t type;   // a spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // texels of level 0, at least 1
-    uint32_t layers;               // at least 1; 6 for each cube
-    uint32_t levels, samples;      // at least 1
-    uint32_t usage;                // SPY_TEXTURE_USAGE_*
+    uint32_t width, height, depth; // sizes of level 0 in texels, at least 1
+    uint32_t layers;               // number of layers, at least 1; a cube has 6
+    uint32_t levels, samples;      // numbers of levels and of samples, at least 1
+    uint32_t usage;                // bits SPY_TEXTURE_USAGE_*
 } spyi_image_desc;
 
 // An image of the driver.
 typedef struct spyi_image {
-    uint64_t handle; // VkImage; CUmipmappedArray or CUarray
+    uint64_t handle; // the driver's handle: VkImage; CUmipmappedArray or CUarray
     void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
     size_t size;     // bytes of device memory
 } spyi_image;
 
 // A part of an image, in the form in which a shader sees it.
 typedef struct spyi_image_view_desc {
-    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t type;   // a spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    bool stored;      // for loads and stores by coordinates (RWTexture2D): one level
-    bool target;      // for draws into it: one level, with both depth and stencil
-    uint8_t _zero[3]; // so that there is no padding
+    bool stored;      // the view is for loads and stores by coordinates (RWTexture2D) and has one level
+    bool target;      // the view is a target of draws and has one level, with both depth and stencil
+    uint8_t _zero[3]; // fills the padding
     uint32_t first_level, level_count, first_layer, layer_count;
 } spyi_image_view_desc;
 
@@ -14704,23 +14737,25 @@ typedef struct spyi_image_box {
     uint32_t x, y, z, width, height, depth;
 } spyi_image_box;
 
-// What `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
+// Bits that `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
 typedef enum spyi_blit_support {
     SPYI_BLITS_FROM = 1 << 16,
     SPYI_BLITS_TO = 1 << 17,
     SPYI_BLITS = SPYI_BLITS_FROM | SPYI_BLITS_TO
 } spyi_blit_support;
 
-// The functions for images; NULL in the backend's table: it has none.
+// The functions for images. A backend without images has NULL in its table.
 typedef struct spyi_image_functions {
-    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format, and spyi_blit_support.
+    // Returns the SPY_TEXTURE_USAGE_* that the device supports for images of this format, and bits of
+    // spyi_blit_support.
     uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
     spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
                          spyi_text *error);
-    // No work uses the image or its views any more.
+    // When destroy is called, no work uses the image or its views any more.
     void (*destroy)(spyi_gpu *gpu, spyi_image *image);
-    // A view's handle is what spyi_binding.handle takes: VkImageView; on CUDA it goes into the kernel's block:
-    // CUsurfObject if `stored`, else CUtexObject, which reads through `sampler` (0: without filters, for loads).
+    // Makes a view. Its handle is for spyi_binding.handle: a VkImageView; on CUDA, where it goes into the
+    // kernel's block, a CUsurfObject if `stored` is set, otherwise a CUtexObject, which reads through
+    // `sampler` (0: without filters, for loads).
     spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
                               const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
                               spyi_text *error);
@@ -14728,9 +14763,9 @@ typedef struct spyi_image_functions {
     spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
-    // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
-    // DescriptorHandle<T>. NULL means that the backend has none. `binding` is as a dispatch would give it.
-    // remove_handle: no later work uses the handle.
+    // Make and free handles, by which kernels find a texture, sampler or buffer without a binding: the 8
+    // bytes of Slang's DescriptorHandle<T>. NULL means that the backend has none. `binding` has the form in
+    // which a dispatch takes it. When remove_handle is called, no later work uses the handle.
     spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
     void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
@@ -14742,7 +14777,8 @@ typedef struct spyi_image_functions {
 struct spyi_image_copy_work;
 SPYI_FN bool spyi_image_copies_within(const struct spyi_image_copy_work *copy);
 
-// Copies between an image and bytes of a chunk: rows lie row_pitch bytes apart, slices and layers slice_pitch.
+// Copies between an image and bytes of a chunk. Rows lie row_pitch bytes apart, slices and layers slice_pitch
+// bytes.
 typedef struct spyi_image_bytes_work {
     spyi_work work;
     bool to_image;
@@ -14750,8 +14786,8 @@ typedef struct spyi_image_bytes_work {
     spyi_image_desc desc;
     spyi_image_box box;
     const spyi_chunk *chunk;
-    // Bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are multiples of the size of a block;
-    // offset is also a multiple of 4.
+    // Offset and distances in bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are
+    // multiples of the size of a block; offset is also a multiple of 4.
     uint64_t offset, row_pitch, slice_pitch;
 } spyi_image_bytes_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
@@ -14765,7 +14801,8 @@ typedef struct spyi_image_copy_work {
 } spyi_image_copy_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_copy(void);
 
-// Scales the texels of one box to another, and converts them; `resolve`: averages the samples of a multisampled image.
+// Scales the texels of one box to another, and converts them. `resolve` averages the samples of a
+// multisampled image.
 typedef struct spyi_image_blit_work {
     spyi_work work;
     uint64_t to, from; // spyi_image.handle
@@ -14789,10 +14826,11 @@ SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
 
 // >>backend/raster.h ----------------------------------------------------------------------------------------
 
-// Raster: what a backend makes pipelines of vertex and fragment shaders of, and a draw as work.
+// Raster: the functions by which a backend makes pipelines of vertex and fragment shaders, and a draw as
+// work.
 
-#define SPYI_MOST_TARGETS 8u     // colour targets of a draw: SPY_MOST_TARGETS
-#define SPYI_MOST_ATTRIBUTES 16u // attributes of a vertex, and buffers that they lie in
+#define SPYI_MOST_TARGETS 8u     // most colour targets of a draw, which is SPY_MOST_TARGETS
+#define SPYI_MOST_ATTRIBUTES 16u // most attributes of a vertex, and most buffers with attributes
 
 typedef enum spyi_raster_stage {
     SPYI_RASTER_VERTEX,
@@ -14800,11 +14838,12 @@ typedef enum spyi_raster_stage {
     SPYI_RASTER_STAGES
 } spyi_raster_stage;
 
-// How a colour target takes what the fragment shader returns. All zero means that it is replaced, in all
+// How a colour target is changed by the fragment shader's result. All zero means that it is replaced, in all
 // channels.
 typedef struct spyi_raster_blend {
     uint8_t enabled;
-    uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
+    uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and of the old colour, and a
+                                            // spy_blend_op
     uint8_t alpha_from, alpha_to, alpha_op;
     uint8_t keeps; // bits of the channels that are not written: 1 red, 2 green, 4 blue, 8 alpha
 } spyi_raster_blend;
@@ -14812,20 +14851,20 @@ typedef struct spyi_raster_blend {
 // One attribute of a vertex: where its bytes lie in the elements of a vertex buffer.
 typedef struct spyi_raster_attribute {
     uint8_t location, buffer;
-    uint8_t format; // spy_format
+    uint8_t format; // a spy_format
     uint32_t offset;
 } spyi_raster_attribute;
 
 typedef struct spyi_raster_buffer {
-    uint32_t stride;       // bytes from element to element
+    uint32_t stride;       // bytes from one element to the next
     uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
-// What a pipeline depends on besides its code. Plain bytes. The members before the lists are zeroed before they are
-// set, so that equal states have equal bytes; the lists come last, and of them only the first attribute_count and
-// buffer_count elements count, so that a draw copies and compares no more than these.
+// The state of a pipeline besides its code. Plain bytes. The members before the lists are zeroed before they
+// are set, so that equal states have equal bytes; the lists come last, and of them only the first
+// attribute_count and buffer_count elements count, so that a draw copies and compares no more than these.
 typedef struct spyi_raster_state {
-    uint8_t topology; // spy_topology, not DEFAULT
+    uint8_t topology; // a spy_topology, not DEFAULT
     uint8_t cull;     // spy_cull
     uint8_t clockwise_is_front, wireframe;
     uint8_t depth_compare; // spy_compare; NONE means that there is no depth test
@@ -14833,7 +14872,7 @@ typedef struct spyi_raster_state {
     uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
-    uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
+    uint8_t stencil[2][4]; // for front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
     uint8_t samples;       // at least 1
     uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
     uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
@@ -14844,29 +14883,31 @@ typedef struct spyi_raster_state {
     spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_raster_state;
 
-#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes) // bytes before the lists
+#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes) // bytes before the lists of
+                                                                       // spyi_raster_state
 
-// What a pipeline is made from. The stages share one interface: block_size bytes of parameters, of which each stage's
-// code reads its own part; bindings and uniform buffers have one number for all stages. (The caller has changed the
-// stages' code so that this is true: push constants of the fragment stage lie behind those of the vertex stage.)
+// The code and state of a pipeline. The stages share one interface: block_size bytes of parameters, of which
+// each stage's code reads its own part; bindings and uniform buffers have one number for all stages. (The
+// caller has changed the stages' code so that this is true: push constants of the fragment stage lie behind
+// those of the vertex stage.)
 typedef struct spyi_raster_desc {
     const char *label;
     struct {
         const void *code; // SPIR-V words
-        size_t code_size; // bytes
+        size_t code_size; // bytes of `code`
         const char *entry;
-    } stages[SPYI_RASTER_STAGES]; // a fragment shader without code: only depth is written
+    } stages[SPYI_RASTER_STAGES]; // a fragment shader without code means that only depth is written
     spyi_interface iface;
     spyi_raster_state state;
 } spyi_raster_desc;
 
 // A target of a draw: one level and some layers of an image.
 typedef struct spyi_draw_target {
-    // Handles; view 0: there is no such target. The view is made with spyi_image_view_desc.target. The image's layout
-    // is for SPYI_USE_ATTACHMENT, and that of `resolve`, too.
+    // Handles of the image and of a view that was made with spyi_image_view_desc.target; view 0 means that
+    // there is no such target. The image's layout is for SPYI_USE_ATTACHMENT, and so is that of `resolve`.
     uint64_t image, view;
-    // Before the draw the target is set to the colour, or depth and stencil, if `clear`; its old content is kept if
-    // not, unless `ignore` says that it does not matter.
+    // `clear`: before the draw the target is set to the colour, or to depth and stencil. Otherwise its old
+    // content is kept, unless `ignore` says that it is not needed.
     bool clear, ignore;
     bool clear_stencil, ignore_stencil;
     spy_clear_color color;
@@ -14885,7 +14926,8 @@ typedef struct spyi_draw_buffer {
 // writes to attachments before a pass, so a draw after a draw into the same targets has no barrier.
 typedef struct spyi_draw_work {
     spyi_work work;
-    spyi_kernel *kernel; // from `load` below; also of a draw that only clears, whose targets it describes
+    spyi_kernel *kernel; // a kernel from `load` below; a draw that only clears has one, too, which describes
+                         // its targets
     const void *block;
     const spyi_binding *bindings;
     const spyi_uniform *uniforms;
@@ -14900,15 +14942,15 @@ typedef struct spyi_draw_work {
     // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
     // that vertices are drawn in their order.
     spyi_draw_buffer indices;
-    uint64_t indices_size; // bytes from indices.offset on
+    uint64_t indices_size; // bytes of the indices, from indices.offset on
     bool short_indices;
-    uint32_t count, first;                   // indices, or vertices
+    uint32_t count, first;                   // number of indices, or of vertices, and the first one
     int32_t first_vertex;                    // added to each index
-    uint32_t instance_count, first_instance; // count or instance_count 0: only clears
+    uint32_t instance_count, first_instance; // a count or instance_count of 0 means that the draw only clears
     // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
     // that the counts above are used.
     spyi_draw_buffer indirect;
-    uint32_t indirect_count; // draws
+    uint32_t indirect_count; // number of draws
     uint32_t stencil_reference;
     float blend_color[4];
     // The lists come last, and of them only the first target_count and buffer_count elements are set.
@@ -14916,26 +14958,27 @@ typedef struct spyi_draw_work {
     spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_draw_work;
 
-#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets) // bytes before the lists
+#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets) // bytes before the lists of spyi_draw_work
 SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
-// The functions for raster; NULL in the backend's table: it has none.
+// The functions for raster. A backend without raster has NULL in its table.
 typedef struct spyi_raster_functions {
-    // Like the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    // Makes a kernel of a pipeline; it is free-threaded, like the table's `load`. destroy_kernel takes such
+    // kernels, too.
     spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
 } spyi_raster_functions;
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
-// Targets: what kernels are compiled to. The differences between targets are members of spyi_rules, one row
-// for each target. Code that reads or repairs a target's own code is in compiler/target_*.c
+// Targets: the languages of compiled kernels. The differences between targets are members of spyi_rules, one
+// row for each target. Code that reads or repairs a target's own code is in compiler/target_*.c
 // (compiler/target.h).
 
 typedef struct spyi_rules {
-    // The code that Slang makes.
+    // Properties of the code that Slang makes.
     const char *suffix; // suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
-    // Types in memory.
+    // Properties of types in memory.
     const char *boolean; // type of a plain bool in memory
     uint8_t bool_size;   // bytes of a bool in memory
     // Vectors of two and four are aligned to their whole size, at most 16 bytes; half3 and half4 are laid
@@ -14944,15 +14987,15 @@ typedef struct spyi_rules {
     // Structs and array elements are padded to a multiple of their alignment, also the last element of an
     // array and a struct inside another.
     bool pads_structs;
-    // Loads and stores of kernels. block_is_global: the parameter block is a constant of the program (push
-    // constants); else it is an argument of the entry point.
+    // Properties of a kernel's loads and stores. block_is_global: the parameter block is a constant of the
+    // program (push constants); otherwise it is an argument of the entry point.
     bool block_is_global;
     bool splits_vectors; // vectors of 3 and 4 64-bit scalars are loaded scalar by scalar
     bool packs_words;    // wide variants move small scalars 16 bytes at a time, as uint4
-    // Bytes; larger scalars go one by one, unrolled, rather than four neighbours to a thread.
+    // Bytes; larger scalars are loaded one by one, unrolled, instead of four neighbours in a thread.
     uint8_t wide_scalar;
-    // Parameters. by_address: there are no bindings; a buffer is an address and a count, a uniform buffer is
-    // an address, inside the block or buffer that holds it.
+    // Properties of parameters. by_address: there are no bindings; a buffer is an address and a count, a
+    // uniform buffer is an address, inside the block or buffer that holds it.
     bool by_address;
     bool typed_buffers;  // the target has Buffer<T>
     bool textures;       // the library passes textures and samplers
@@ -14967,7 +15010,7 @@ SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
 // Fills the members of a profile that equal those of the user's device info.
 SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
-// spyi_backend.compile for drivers that take the code as it is.
+// spyi_backend.compile for drivers that take Slang's code without a further compiler.
 SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                       const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
 
@@ -15042,7 +15085,7 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 
 #define SPYI_WAIT_SLICE_NS 50000000u // time between two calls of desc.interrupt
 
-// Waits for at most `slice_ns`, and subtracts that from *timeout_ns.
+// Waits for at most `slice_ns`, and subtracts the waited time from *timeout_ns.
 static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t slice_ns,
                                   uint64_t *timeout_ns, spyi_text *error) {
     if (slice_ns > *timeout_ns) slice_ns = *timeout_ns;
@@ -15050,7 +15093,7 @@ static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t
     return base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
 }
 
-// Removes the text of a "not ready" after a slice: when the wait continues, that is no failure.
+// Removes the text of a "not ready" after a slice, because the wait continues and has not failed.
 static void spyi_wait_goes_on(spyi_text *error, size_t size) {
     if (error->data) error->data[error->size = size] = 0;
 }
@@ -15063,8 +15106,8 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
     size_t before = error->size;
     spy_status status;
     // Most waits for a GPU end during the spin. When desc.blocking releases a program's lock (an
-    // interpreter's, say), another thread may take the lock and keep it for milliseconds: so desc.blocking is
-    // called only for longer waits.
+    // interpreter's, say), another thread may take the lock and keep it for milliseconds. Therefore
+    // desc.blocking is called only for longer waits.
     if (base->spin_ns > 0 && base->ctx->blocking.func) {
         status = spyi_wait_slice(base, submit, base->spin_ns, &timeout_ns, error);
         if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;
@@ -15086,9 +15129,9 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
 
 // >>backend/work.c ------------------------------------------------------------------------------------------
 
-// The kinds of work that the library has, and how their pieces are kept.
+// The kinds of work that the library has, and functions that copy such work for later use.
 
-// Keeps work that points to nothing which must be kept with it.
+// Keeps work without pointers to data that must be kept with it.
 static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
     if (bytes) memcpy(bytes, work, size);
     return size;
@@ -15106,7 +15149,7 @@ static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t 
 
 // >>dispatch
 
-// The uniform buffers' bytes come one behind the other, each 16-byte aligned.
+// The bytes of the uniform buffers are copied one behind the other, each aligned to 16 bytes.
 SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
                               const spyi_uniform **uniforms, void *bytes, size_t *used) {
     const spyi_kernel_base *k = (const spyi_kernel_base *)(const void *)kernel;
@@ -15191,7 +15234,8 @@ SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
     return &kind;
 }
 
-// Uploads cannot be kept, as host data are those of one moment: a list copies from device memory instead.
+// Uploads cannot be kept, because their host data may change afterwards: a list copies from device memory
+// instead.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
     static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;
@@ -15253,7 +15297,7 @@ SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, con
 
 SPYI_COLD_BEGIN
 
-// The table of texture formats: what their texels are made of.
+// The table of texture formats and the properties of their texels.
 
 // The members of spy_format_info from `dtype` to `is_signed`, for each way in which channels are read:
 // dtype, is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed.
@@ -15272,7 +15316,8 @@ SPYI_COLD_BEGIN
 #define SPYI_FORMAT_DEPTH_STENCIL true, true, false
 #define SPYI_FORMAT_BLOCKS false, false, true
 
-// By spy_format, from 1 on: name, bytes, width and height of a block, channels, their bits.
+// The formats by spy_format, from 1 on: name, bytes, width and height of a block, channels, their bits.
+//
 // clang-format off
 static const spy_format_info spyi_formats[] = {
     { "r8_uint", 1, 1, 1, 1, { 8, 0, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
@@ -15391,7 +15436,7 @@ SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t heig
 
 // >>backend/image.c -----------------------------------------------------------------------------------------
 
-// The kinds of work on images, and how their pieces are kept.
+// The kinds of work on images, and functions that copy such work for later use.
 
 static void spyi_visit_image(const spyi_work_visitor *v, uint64_t *image) {
     if (v->image) v->image(v->user, image);
@@ -15480,12 +15525,12 @@ SPYI_FN const spyi_work_kind *spyi_work_image_clear(void) {
 
 // >>backend/raster.c ----------------------------------------------------------------------------------------
 
-// A draw as work: how it is kept, and what it points to.
+// A draw as a kind of work: copies it for later use, and lists its pointers.
 
 static size_t spyi_keep_draw(const spyi_work *work, void *bytes) {
     spyi_draw_work kept = *(const spyi_draw_work *)(const void *)work;
     size_t used = sizeof kept;
-    if (bytes) { // what is kept has no bytes that were never set
+    if (bytes) { // a copy has no bytes that were never set
         memset(kept.targets + kept.target_count, 0,
                (SPYI_MOST_TARGETS - kept.target_count) * sizeof *kept.targets);
         memset(kept.buffers + kept.buffer_count, 0,
@@ -15524,7 +15569,7 @@ SPYI_FN const spyi_work_kind *spyi_work_draw(void) {
 
 // >>backend/target.c ----------------------------------------------------------------------------------------
 
-// The table of targets, and what backends of one target share.
+// The table of targets, and functions for all backends of one target.
 
 // clang-format off
 static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
@@ -15534,8 +15579,8 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed textures unsized views arrays
     { "spv",    false, "uint",    4,    false, false, true,  true,  true,  8,    false,  true,  true,    false,  false, true },
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
-    // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
-    // of the cache lines. Slang makes no code for typed buffers.
+    // that it takes two accesses. Four doubles in a thread are two accesses, each of which uses every second
+    // half of the cache lines. Slang makes no code for typed buffers.
     { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,    true,   true,  false },
 };
 // clang-format on
@@ -15563,49 +15608,50 @@ SPYI_COLD_END
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
 // The null backend: a device without a GPU, for tests. It logs all work in a list that a test reads, moves
-// bytes in host memory, and calls a function of the test in place of kernels.
-//
-// Work runs when its submit finishes, not when it is recorded: a missing submit, wait or barrier shows as
-// wrong data or in the report. The report lists each broken rule of backend.h on a line: ranges outside a
-// chunk, misaligned offsets, transfers and bindings that overlap without a barrier, chunks freed or kernels
-// destroyed while in use, leaks.
-//
-// Threads: as backend.h says. The spyi_null_* functions are called from one thread at a time, like the device
-// layer's calls.
+// bytes in host memory, and calls a function of the test in place of kernels. Work runs when its submit
+// finishes, not when it is recorded: a missing submit, wait or barrier shows as wrong data or in the report.
+// The report has a line for each broken rule of backend.h: ranges outside a chunk, misaligned offsets,
+// transfers and bindings that overlap without a barrier, chunks freed or kernels destroyed while in use,
+// leaks.
+// Threads: the rules of backend.h. The spyi_null_* functions are called from one thread at a time, like the
+// device layer's calls.
 
-SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
+SPYI_FN const spy_backend *spyi_null_backend(void); // returns the backend, whose name is "null"
 
-// For spy_device_desc.backend_desc; NULL means all zero. A zero member stands for the default in its comment.
+// The type of spy_device_desc.backend_desc; NULL means all zero. A zero member stands for the default value
+// in the member's comment.
 typedef struct spyi_null_desc {
-    spyi_target target;         // what kernels are compiled to; only on_kernel reads their code
-    uint32_t max_block_bytes;   // 128
-    uint32_t max_bindings;      // 16
-    bool pointers_only;         // limits.profile.max_bindings is 0
+    spyi_target target;         // the target of kernels; only on_kernel reads their code
+    uint32_t max_block_bytes;   // default 128
+    uint32_t max_bindings;      // default 16
+    bool pointers_only;         // profile.max_bindings is 0
     bool bindings_only;         // chunks have no address
-    uint32_t binding_alignment; // 64
-    uint64_t max_binding_bytes; // 1 GiB
-    uint32_t texel_alignment;   // 64
-    uint64_t max_texels;        // 64 Mi
+    uint32_t binding_alignment; // default 64
+    uint64_t max_binding_bytes; // default 1 GiB
+    uint32_t texel_alignment;   // default 64
+    uint64_t max_texels;        // default 64 Mi
     bool no_texels;        // typed buffers have no formats; default: 8, 16 and 32 bits, 1, 2 or 4 columns
-    uint32_t max_uniforms; // 12
-    uint32_t max_uniform_bytes; // 65536
-    uint32_t fill_alignment;    // 4
+    uint32_t max_uniforms; // default 12
+    uint32_t max_uniform_bytes; // default 65536
+    uint32_t fill_alignment;    // default 4
     bool prefers_bindings;
-    uint64_t bindings_from_bytes; // never
-    uint64_t tiles_from;          // SPYI_TILES_FROM; never if prefers_bindings
+    uint64_t bindings_from_bytes; // default: never
+    uint64_t tiles_from;          // default SPYI_TILES_FROM; never if prefers_bindings is set
     bool unified_memory;          // device memory is mapped; default: only readback memory is
-    uint32_t max_group_count;     // 65535, in each of the three dimensions
-    uint32_t max_group_size;      // 1024
-    uint32_t subgroup_size;       // 32
-    uint32_t features;            // all SPY_FEATURE_*, without POINTERS when bindings_only
-    uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
-    double timestamp_period_ns;   // 1; each dispatch advances the clock by 1000 ticks
+    uint32_t max_group_count;     // default 65535, in each of the three dimensions
+    uint32_t max_group_size;      // default 1024
+    uint32_t subgroup_size;       // default 32
+    uint32_t features;            // default: all SPY_FEATURE_*, without POINTERS if bindings_only is set
+    uint64_t memory_bytes;        // default 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // default 1; each dispatch advances the clock by 1000 ticks
     bool fail_create;             // creating the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is removed from the list once it has finished
-    // Called for each pipeline of a draw that is loaded; a status other than SPY_OK refuses it. Threads: as load.
+    // Called for each pipeline of a draw that is loaded; a status other than SPY_OK refuses it. Threads: the
+    // same as for load.
     spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
-    // Called for each kernel that is loaded; a status other than SPY_OK refuses it. Threads: as load.
+    // Called for each kernel that is loaded; a status other than SPY_OK refuses it. Threads: the same as for
+    // load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
     spyi_text *report; // a text of the test that gets the report, and outlives the device
@@ -15623,51 +15669,53 @@ typedef enum spyi_null_op_kind {
 
 // One piece of recorded work. It is valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind; // a store of timestamps counts as an upload
-    const spyi_work *work;  // a copy, with its transitions
+    spyi_null_op_kind kind; // kind of the op; a store of timestamps counts as an upload
+    const spyi_work *work;  // a copy of the work, with its transitions
     bool barrier;
     bool done;
-    uint64_t submit; // number of its batch
-    // Of dispatches and draws:
+    uint64_t submit; // number of the work's batch
+    // For dispatches, draws and labels:
     const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
     uint32_t groups[3]; // group counts; for an indirect dispatch they are read from `from` when it runs
     bool block_by_address;
     uint32_t block_size;
-    const void *block; // block_size bytes
+    const void *block; // block_size bytes of the parameter block
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_interface *iface; // describes the bindings; valid as long as the kernel
+    const spyi_interface *iface; // interface of the kernel, which describes the bindings; valid as long as
+                                 // the kernel
     uint32_t uniform_count;
-    const spyi_uniform *uniforms; // with copies of their bytes
+    const spyi_uniform *uniforms; // uniform buffers with copies of their bytes
     // A copy sets `to` and `from`, a fill and an upload set `to`, an indirect dispatch sets `from`.
-    uint64_t to, to_offset; // handle and byte offset
+    uint64_t to, to_offset; // handle and offset in bytes
     uint64_t from, from_offset;
-    uint64_t size;    // bytes
+    uint64_t size;    // bytes of the copy, fill or upload
     uint32_t pattern; // the pattern of a fill
     const void *data; // `size` bytes of an upload
-    // Used by the backend alone:
+    // The next members are used only by the backend.
     unsigned char *to_memory;
     const unsigned char *from_memory;
     struct spyi_null_kernel *kernel;
 } spyi_null_op;
 
-// Appends the recorded work as text, a line for each piece, with its barriers and transitions.
+// Appends the recorded work as text, with a line for each piece, its barriers and its transitions.
 SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out);
 
 SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
-SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
+SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL if `index` is too large
 SPYI_FN void spyi_null_clear_ops(spyi_gpu *gpu);                           // forgets finished work
 
-// Runs in place of a kernel, for each dispatch when it is executed. Addresses in the block are host
-// addresses; spyi_null_memory() finds the memory of bindings.
+// A function of a test that runs in place of a kernel, for each dispatch when it is executed. Addresses in
+// the block are host addresses; spyi_null_memory() finds the memory of bindings.
 typedef void (*spyi_null_func)(spyi_gpu *gpu, const spyi_null_op *op, void *user_data);
 SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *user_data);
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
-// Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's, or that of a
-// view as in a binding; levels and layers are then counted from the view's first. NULL if there is none.
+// Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's handle,
+// or a view's handle from a binding; levels and layers are then counted from the view's first. NULL if there
+// are none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
@@ -15679,9 +15727,9 @@ SPYI_FN void spyi_null_hold_submits(spyi_gpu *gpu, bool hold);
 SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // finishes all submits up to this one
 
 typedef enum spyi_null_step {
-    SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
-    SPYI_NULL_STEP_KERNEL,   // load
-    SPYI_NULL_STEP_RECORD,   // any recorded work
+    SPYI_NULL_STEP_ALLOCATE, // allocations of chunks
+    SPYI_NULL_STEP_KERNEL,   // loads of kernels
+    SPYI_NULL_STEP_RECORD,   // records of any work
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
@@ -15691,12 +15739,13 @@ typedef enum spyi_null_step {
 // the order.
 SPYI_FN void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status);
 
-SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // one broken rule a line; "" when there are none
+SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // a line for each broken rule; "" if there are none
 
 typedef struct spyi_null_counts {
-    uint64_t chunks, chunk_bytes;     // not freed yet, without imported ones
-    uint64_t kernels;                 // not destroyed yet
-    uint64_t images, views, samplers; // not destroyed yet; images are part of chunk_bytes
+    uint64_t chunks, chunk_bytes;     // chunks that are not freed yet, without imported ones, and their bytes
+    uint64_t kernels;                 // kernels that are not destroyed yet
+    uint64_t images, views, samplers; // images, views and samplers that are not destroyed yet; images are
+                                      // part of chunk_bytes
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
@@ -15715,8 +15764,8 @@ typedef struct spyi_null_chunk {
 } spyi_null_chunk;
 
 typedef struct spyi_null_kernel {
-    spyi_kernel_base base; // first
-    bool draws;            // made by spyi_null_load_raster()
+    spyi_kernel_base base; // the first member, as in every backend
+    bool draws;            // the kernel was made by spyi_null_load_raster()
     spyi_raster_state state;
     char *label;
     spyi_interface iface;
@@ -15724,7 +15773,7 @@ typedef struct spyi_null_kernel {
     spyi_atomic pending;        // recorded dispatches that have not finished
 } spyi_null_kernel;
 
-typedef struct spyi_null_image spyi_null_image; // images.c
+typedef struct spyi_null_image spyi_null_image; // defined in images.c
 typedef struct spyi_null_image_view spyi_null_image_view;
 
 typedef struct spyi_null_gpu {
@@ -15733,20 +15782,20 @@ typedef struct spyi_null_gpu {
     spyi_null_image *images;
     spyi_null_image_view *views;
     uint64_t last_handle;
-    spyi_null_counts counts; // `kernels` is guarded by `lock`
+    spyi_null_counts counts; // the member `kernels` is guarded by `lock`
     uint64_t memory_bytes;
 
-    // The list is on the process allocator: tests that count the calls of desc.allocator then see only the
-    // library's.
+    // The list is allocated by the process allocator, so that tests that count the calls of desc.allocator
+    // see only the library's.
     spyi_null_op **ops;
     size_t op_count, op_capacity;
-    size_t done_count; // ops before this one have finished
+    size_t done_count; // number of ops that have finished, which are the first ones
     bool no_log;
 
     uint64_t finished; // number of the last finished submit
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
-    uint64_t marks[SPYI_TIME_SLOTS]; // ticks
+    uint64_t marks[SPYI_TIME_SLOTS]; // time of each slot in ticks
     uint32_t label_depth;            // labels pushed and not yet popped
     int time_state;                  // 0: never begun, 1: begun, 2: ended
 
@@ -15778,8 +15827,8 @@ SPYI_FN void spyi_null_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored);
 SPYI_FN spy_status spyi_null_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                             spyi_text *error);
 SPYI_FN void spyi_null_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN void spyi_null_free_images(spyi_null_gpu *n); // at the end of the device
-// Carries transitions out, which must begin with the layout that each part has; and takes them back.
+SPYI_FN void spyi_null_free_images(spyi_null_gpu *n); // called at the end of the device
+// Executes transitions, which must begin with the layout that each part has; and reverses them.
 SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error);
 SPYI_FN void spyi_null_transit_back(spyi_null_gpu *n, const spyi_before *before);
 SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *label, uint32_t number,
@@ -15796,7 +15845,7 @@ SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op);
 SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op);
 
-// Returns whether the view is a target in the layout for it; an error names the draw.
+// Checks that the view is a target in the layout for targets; an error names the draw.
 SPYI_FN spy_status spyi_null_check_target(spyi_null_gpu *n, const char *label, uint64_t image, uint64_t view,
                                           spyi_text *error);
 
@@ -15816,8 +15865,8 @@ typedef struct spyi_null_rule {
     bool at_once; // `check` also executes the work, which is not logged
     // Checks the rules of backend.h. NULL if there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means that the kind's own is used
-    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL means 0 bytes
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means the kind's own function
+    size_t (*extra)(const spyi_work *work); // bytes that the op needs besides the work; NULL means 0 bytes
     // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
     void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory
@@ -15826,7 +15875,8 @@ typedef struct spyi_null_rule {
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
 
-// Checks that the block, uniform buffers and bindings of work fit the kernel. `what`: "dispatch".
+// Checks that the block, uniform buffers and bindings of work fit the kernel. `what` names the work in
+// errors, such as "dispatch".
 SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, const spyi_null_kernel *kernel,
                                           const void *block, const spyi_binding *bindings,
                                           const spyi_uniform *uniforms, spyi_text *error);
@@ -15865,20 +15915,22 @@ SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
 // >>report.c
-// A rule of backend.h is broken: appends a line to the report, and to `error`, or to the log when `error` is
-// NULL.
+// Reports a broken rule of backend.h: appends a line to the report, and to `error`, or to the log when
+// `error` is NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...)
     SPYI_PRINTF(3, 4);
-// Returns the status with which a test has ordered this step to fail, else SPY_OK.
+// Returns the status with which a test has ordered this step to fail, or SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
 // >>backend/null/report.c -----------------------------------------------------------------------------------
 
 SPYI_COLD_BEGIN
 
-// What the null backend reports: broken rules, failures that a test has ordered, and its work as text.
+// The null backend's texts: the report of broken rules, failures that a test has ordered, and its recorded
+// work.
 
-// Reports a broken rule of backend.h to the report, and to the caller, or to the log when `error` is NULL.
+// Adds a broken rule of backend.h to the report, and to the caller's error, or to the log when `error` is
+// NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     char line[512];
@@ -15896,7 +15948,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     return SPY_ERROR_INTERNAL;
 }
 
-// Returns the status with which the test has ordered this step to fail, else SPY_OK.
+// Returns the status with which the test has ordered this step to fail, or SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
     spy_status status;
     spyi_mutex_lock(&n->lock);
@@ -16038,7 +16090,7 @@ SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, s
         spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    memset(c->data, 0xcd, size); // so that a read of uninitialised memory shows
+    memset(c->data, 0xcd, size); // a read of uninitialised memory shows this value
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
@@ -16071,7 +16123,7 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
         if (spyi_null_op_uses(n->ops[i], c->handle)) {
             spyi_null_broken(n, NULL, "free_chunk: submit %llu still uses the chunk",
                              (unsigned long long)n->ops[i]->submit);
-            return; // the chunk is kept, so that the work can still use it
+            return; // the chunk is kept, because the work can still use it
         }
     }
     *link = c->next;
@@ -16181,18 +16233,18 @@ SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
 
 // >>backend/null/images.c -----------------------------------------------------------------------------------
 
-// The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of bytes and
-// texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of 32-bit floats.
-//
-// The rules: what a part is used for must be what the last transition was to, and an image is destroyed when no work
-// uses it any more.
+// The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of
+// bytes and texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of
+// 32-bit floats. The rules that it checks: the last transition of a part must be for the use that is made of
+// it, and an image is destroyed when no work uses it any more.
 
 struct spyi_null_image {
     uint64_t handle;
     spyi_image_desc desc;
-    unsigned char *data; // level by level, in each layer by layer
+    unsigned char *data; // texels of all levels one after another, and within a level of all layers
     size_t size;
-    uint32_t *how; // by level * layers + layer: SPYI_USE_*; 0 means undefined
+    uint32_t *how; // the layout of each part as SPYI_USE_*, at index level * layers + layer; 0 means
+                   // undefined
     struct spyi_null_image *next;
 };
 
@@ -16226,7 +16278,7 @@ SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
-    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // a format that no texture has
+    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // no texture has this format
     if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
     if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
     usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
@@ -16265,7 +16317,7 @@ SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *
         spyi_text_add(error, "no host memory for an image");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    memset(made->data, 0xcd, (size_t)size); // so that a read of texels that were not written shows
+    memset(made->data, 0xcd, (size_t)size); // a read of texels that were not written shows this value
     made->handle = ++n->last_handle;
     made->desc = *desc;
     made->size = (size_t)size;
@@ -16333,7 +16385,7 @@ SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image) {
         if (!spyi_null_op_has_image(n, n->ops[i], found->handle)) continue;
         spyi_null_broken(n, NULL, "destroy: submit %llu still uses the image",
                          (unsigned long long)n->ops[i]->submit);
-        return; // the image is kept, so that the work can still use it
+        return; // the image is kept, because the work can still use it
     }
     for (const spyi_null_image_view *view = n->views; view; view = view->next)
         if (view->image == found) spyi_null_broken(n, NULL, "destroy: the image still has a view");
@@ -16431,7 +16483,7 @@ SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, u
 
 // >>layouts
 
-// Images of tests, which the backend does not know, are ignored.
+// Images that a test has made by itself, which the backend does not know, are ignored.
 SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error) {
     for (uint32_t i = 0; i < before->transition_count; i++) {
         const spyi_transition *t = &before->transitions[i];
@@ -16653,7 +16705,7 @@ SPYI_FN spy_status spyi_null_check_image_blit(spyi_null_gpu *n, const spyi_work 
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// The one or two texels of a dimension that a texel of a blit is made of, and the second one's weight.
+// The one or two source texels in one dimension of a texel of a blit, and the weight of the second one.
 typedef struct spyi_null_tap {
     uint32_t at[2];
     float weight;
@@ -16729,12 +16781,13 @@ SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>clears
 
-// Writes the bytes of one texel of that colour; returns whether the format is one that this knows.
+// Writes the bytes of one texel of a color; returns false if the format is not supported.
 static bool spyi_null_clear_texel(const spyi_image_clear_work *w, unsigned char *out) {
     const spy_format_info *f = spyi_format(w->desc.format);
     if (f->has_depth && !f->has_stencil && f->bits[0] == 32) memcpy(out, &w->depth, 4);
     else if (f->is_integer && f->bits[0] <= 32 && f->block_bytes * 8 == f->bits[0] * f->channels)
-        for (uint32_t c = 0; c < f->channels; c++) // the lowest bytes; a little-endian host
+        for (uint32_t c = 0; c < f->channels; c++) // copies the lowest bytes, which come first on a
+                                                   // little-endian host
             memcpy(out + c * f->bits[0] / 8, &w->color.uints[c], f->bits[0] / 8);
     else if (spyi_null_channel_bytes(w->desc.format) == 4) memcpy(out, w->color.floats, f->block_bytes);
     else if (spyi_null_channel_bytes(w->desc.format) == 1)
@@ -16777,8 +16830,8 @@ SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>backend/null/raster.c -----------------------------------------------------------------------------------
 
-// The null backend's pipelines and draws: it keeps what pipelines are made of, and logs draws. Clears of targets are
-// carried out; a test's function runs in place of the shaders.
+// The null backend's pipelines and draws: it stores the descs of pipelines and logs draws. Clears of targets
+// are executed; a test's function runs in place of the shaders.
 
 // >>pipelines
 
@@ -16914,7 +16967,7 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>backend/null/works.c ------------------------------------------------------------------------------------
 
-// The kinds of work that the null backend executes: each kind's rules of backend.h, and what it does to
+// The kinds of work that the null backend executes: for each kind, the rules of backend.h and its effect on
 // memory.
 
 // Sets the range that the op writes or reads; the range has been checked.
@@ -17210,9 +17263,9 @@ static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t 
     return false;
 }
 
-// Returns true when a transfer of one of the two ops writes what the other touches. (What a kernel writes is
-// not known here: two dispatches, or a dispatch and a copy from its bindings, may be right without a
-// barrier.)
+// Returns true when a transfer of one of the two ops writes memory that the other touches. (The memory that a
+// kernel writes is not known here: two dispatches, or a dispatch and a copy from its bindings, may be right
+// without a barrier.)
 static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
     return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
            (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
@@ -17568,7 +17621,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_free(n->base.ctx, n, sizeof *n);
 }
 
-// Work of every kind is logged by one function.
+// One function logs work of all kinds.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
 static const spyi_image_functions spyi_null_images = { spyi_null_image_support,
@@ -17600,16 +17653,17 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
-                                                     NULL, // no graphs
+                                                     NULL, // no functions for graphs
                                                      NULL,
                                                      NULL,
                                                      NULL,
                                                      NULL,
                                                      NULL,
-                                                     NULL, // no stream of the program
+                                                     NULL, // no `watch`: there is no stream of the program
                                                      &spyi_null_images,
                                                      &spyi_null_raster,
-                                                     SPYI_TARGET_SPIRV }; // or that of its desc
+                                                     SPYI_TARGET_SPIRV }; // the target, unless the desc gives
+                                                                          // another one
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

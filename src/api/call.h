@@ -19,8 +19,8 @@ typedef struct spy_args {
     size_t count;
 } spy_args;
 
-// What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
-// spy_inout_* functions below.
+// The kind of an argument, which determines the member of spy_arg.value that it uses. Set by the spy_arg_*,
+// spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
     SPY_ARG_KIND_NONE = 0,
     SPY_ARG_KIND_BOOL,    // value.u
@@ -109,7 +109,7 @@ template <size_t N, bool Inner> struct spyi_arg_list {
     }
 };
 
-// What spy_arg_struct() and spy_arg_diff_pair() return for a temporary list: an argument that can only be
+// The result of spy_arg_struct() and spy_arg_diff_pair() for a temporary list: an argument that can only be
 // used in the same statement.
 struct spyi_inner_arg {
     spy_arg inner;

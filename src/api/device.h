@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
-struct spy_module;                       // in module.h
+struct spy_module;                       // declared in module.h
 typedef struct spyi_backend spy_backend; // made by spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 // The type of an adapter. In spy_device_desc it is the type that the device must have.
@@ -100,16 +100,18 @@ typedef struct spy_device_desc {
     // a program needs neither libslang nor NVRTC for what it has called before. NULL means the environment
     // variable SLANGPY_CACHE or, without it, `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
-    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0 means 1 GiB
-    // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
-    // found in the pack. Without cache_path it keeps nothing on disk.
+    uint64_t cache_size_bytes; // above this size, files that were not used for longest are removed; 0 means 1
+                               // GiB
+    // A device with a pack (api/pack.h) never opens the Slang compiler, and reads no Slang file: modules and
+    // calls are found in the pack. Without cache_path it keeps nothing on disk.
     const char *pack; // the pack's file; NULL means pack_data, or no pack
     const void
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
                     // is none
-    size_t pack_size_bytes; // size of pack_data
-    bool record_pack;       // keep what modules and calls need, for spy_save_pack()
-    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
+    size_t pack_size_bytes; // size of pack_data in bytes
+    bool record_pack;       // record the modules and calls that spy_save_pack() writes
+    // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
+    // nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL means the device's own.
@@ -168,10 +170,10 @@ SPY_API spy_status spy_trim(spy_device *device);
 // that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: what kernels can use on the device.
+// Bits of spy_device_info.features: features that kernels can use on the device.
 typedef enum spy_feature {
     SPY_FEATURE_NONE = 0,
-    SPY_FEATURE_FLOAT16 = 1 << 0, // the first five bits: element types of tensors
+    SPY_FEATURE_FLOAT16 = 1 << 0, // this bit and the next four are element types of tensors
     SPY_FEATURE_FLOAT64 = 1 << 1,
     SPY_FEATURE_INT8 = 1 << 2,
     SPY_FEATURE_INT16 = 1 << 3,
@@ -220,8 +222,8 @@ typedef struct spy_device_stats {
     uint64_t plan_hits;          // calls whose plan (the compiled call) was in the cache
     uint64_t plans_built;        // plans that were made: arguments bound, kernel text generated
     uint64_t kernels_built;      // kernels that were compiled to pipelines
-    uint64_t dispatches;         // recorded
-    uint64_t barriers;           // recorded
+    uint64_t dispatches;         // dispatches that were recorded
+    uint64_t barriers;           // barriers that were recorded
     uint64_t submits;            // queue submissions
     uint64_t plan_count;         // plans that exist now
     uint64_t pool_bytes;         // device memory that the pool holds from the driver
@@ -241,7 +243,7 @@ typedef struct spy_device_stats {
                             // not finished
 } spy_device_stats;
 
-// Returns what the device has counted so far; all zero for NULL. Threads: any.
+// Returns the device's counts so far; all zero for NULL. Threads: any.
 SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks, in nanoseconds: the GPU's clock, as in spy_list_read_timestamps(), and the host's

@@ -79,8 +79,9 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // Options of spy_gradcheck(). All members may stay zero.
 typedef struct spy_gradcheck_desc {
-    double step;               // by which each number is moved up and down; 0 means 2^-17 for float64, 2^-8
-                               // for float32 and 2^-4 for float16, times the number where that is above 1
+    double step;               // distance by which each number is moved up and down; 0 means 2^-17 for
+                               // float64, 2^-8 for float32 and 2^-4 for float16, times the number where that
+                               // is above 1
     double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
     double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
     uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
@@ -88,10 +89,10 @@ typedef struct spy_gradcheck_desc {
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
-// What spy_gradcheck() found.
+// The result of spy_gradcheck().
 typedef struct spy_gradcheck_info {
-    uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
-    bool float64;             // some were compared in float64
+    uint32_t checked, wrong;  // number of gradients that were compared, and number of those that differ
+    bool float64;             // some gradients were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
     int64_t element;          // index of the number among the argument's scalars, in row-major order
     double analytic, numeric; // gradient of that number by the derivative, and by central differences

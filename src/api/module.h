@@ -61,7 +61,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // allow experimental features of the Slang language
 } spy_compile_options;
 
-// Where a module comes from and how it is compiled. One of path, source and precompiled is required.
+// The source of a module, and how it is compiled. One of path, source and precompiled is required.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
@@ -72,7 +72,7 @@ typedef struct spy_module_desc {
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or
                                        // "module"
-    const char *const *include_paths;  // searched before the device's
+    const char *const *include_paths;  // folders that are searched before the device's include paths
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;

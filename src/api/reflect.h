@@ -124,8 +124,8 @@ struct spy_decl {
                                // type; the type that a struct, enum, interface or alias declares; NULL
                                // where there is none
     const spy_decl *parent;    // NULL for the root
-    const spy_decl *children;  // declarations inside this one: fields first, then the others in source
-                               // order; of a function: its generic parameters, then its parameters
+    const spy_decl *children;  // declarations inside this one: fields first, then the others in source order;
+                               // for a function its generic parameters, then its parameters
     uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
@@ -138,9 +138,9 @@ struct spy_decl {
                                 // layout
     spy_stage stage;            // stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
-    const char *file;           // source file, and line from 1; "" and 0 when unknown
+    const char *file;           // source file and line, from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc; // comment directly above it (/// lines or /** */); "" without one
+    const char *doc; // comment directly above the declaration (/// lines or /** */); "" if there is none
 };
 
 // The kind of a type.
@@ -170,18 +170,17 @@ struct spy_type_info {
                             // (C's order: 3 arrays of 2)
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
-    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
+    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; 1 for other types
     int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
-                                  // of an enum; else NULL
-    const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL
+                                  // of an enum; NULL for other types
+    const spy_decl *decl; // declaration of a struct, enum or interface of this module; NULL for other types
     const spy_decl *fields;       // fields of a struct, also of one that another module declares
     uint32_t field_count;
-    size_t size_bytes, align_bytes;               // in C's layout, the layout of host data
-    size_t device_size_bytes, device_align_bytes; // in the device's layout
-    size_t device_stride_bytes;                   // from one array element to the next, in the device's
-                                                  // layout
+    size_t size_bytes, align_bytes;               // sizes in C's layout, the layout of host data
+    size_t device_size_bytes, device_align_bytes; // sizes in the device's layout
+    size_t device_stride_bytes; // bytes from one array element to the next, in the device's layout
 };
 
 // Returns the root of the tree of a module's declarations; NULL on failure. The first call, and the first

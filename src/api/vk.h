@@ -14,7 +14,7 @@ extern "C" {
 // lavapipe of Debian 12 and all current GPU drivers have all of them. Threads: any.
 SPY_API const spy_backend *spy_vk_backend(void);
 
-// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
+// Have the same types as PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -29,7 +29,7 @@ typedef struct spy_vk_desc {
     void *device;                       // VkDevice
     void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
-    uint32_t api_version;               // with which the instance was created; 0 means VK_API_VERSION_1_3
+    uint32_t api_version; // the API version that the instance was created with; 0 means VK_API_VERSION_1_3
     void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL means that
                                            // only the library uses the queue
     void (*unlock_queue)(void *user_data);
@@ -46,7 +46,8 @@ typedef struct spy_vk_desc {
 // outlive the other spy_device. SPY_ERROR_INVALID_ARGUMENT for a device of another backend. Threads: any.
 SPY_API spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc);
 
-// What an engine's VkDevice must be created with. The strings and arrays are valid until the process ends.
+// The extensions and features that an engine's VkDevice must be created with. The strings and arrays are
+// valid until the process ends.
 typedef struct spy_vk_requirements {
     uint32_t api_version;               // lowest VkApplicationInfo.apiVersion and device version
     const char *const *extensions;      // device extensions that must be enabled
@@ -60,7 +61,7 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
-// Returns what an engine's VkDevice must be created with. Threads: any.
+// Returns the extensions and features that an engine's VkDevice must be created with. Threads: any.
 SPY_API spy_vk_requirements spy_vk_required_features(void);
 
 // The largest number of names in spy_vk_features.
@@ -120,8 +121,8 @@ SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recordin
 // after, orders the library's work and the caller's. Threads: any.
 SPY_API spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer);
 
-// The device's next submission waits for / signals this VkSemaphore. `value` is that of a timeline semaphore;
-// 0 for a binary semaphore. Threads: any.
+// Make the device's next submission wait for, or signal, this VkSemaphore. `value` is the value of a timeline
+// semaphore; 0 for a binary semaphore. Threads: any.
 SPY_API spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
