@@ -10651,8 +10651,8 @@ static const char *const spyi_slang_mlp_encodings[] = {
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
-// What all of the library uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
-// functions are in base/*.c.
+// Declarations for all of the library: linkage, atomics, threads, memory, text, errors, objects, hashes,
+// files. The functions are in base/*.c.
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10677,7 +10677,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
 #define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
-// For functions beside a hot path: inlined, they would take its registers.
+// For functions beside a hot path, whose registers they would take if they were inlined.
 #define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
@@ -10687,10 +10687,11 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 
-// tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of src/manifest). gcc makes
-// small code of them, and leaves out passes that take much of its time. SLANGPY_NO_COLD compiles all files alike.
+// tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of
+// src/manifest). gcc makes small code of these files, and leaves out passes that take much of its time.
+// SLANGPY_NO_COLD compiles all files alike.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(SLANGPY_NO_COLD)
-// One pragma for all options: of a second one in the same macro gcc 12 takes nothing.
+// All options are in one pragma, because gcc 12 ignores a second pragma in the same macro.
 // clang-format off
 #define SPYI_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os,no-tree-pre,no-code-hoisting,no-tree-fre,\
 no-gcse,no-tree-vrp,no-tree-pta,no-tree-sra,no-expensive-optimizations,no-tree-dominator-opts,no-ivopts,no-thread-jumps,\
@@ -10708,8 +10709,9 @@ no-tree-loop-optimize,no-move-loop-invariants,no-cse-follow-jumps,no-schedule-in
 #define SPYI_ASSERT(x) assert(x)
 #endif
 
-// SLANGPY_NO_COMPILER leaves out all that drives the Slang compiler, for programs that run from a pack. It is a constant in
-// the places that lead there: what they alone call, the C compiler drops.
+// SLANGPY_NO_COMPILER leaves out all code that drives the Slang compiler, for programs that run from a pack.
+// It is a constant in the places that lead to that code, so that the C compiler drops the functions that only
+// these places call.
 #ifdef SLANGPY_NO_COMPILER
 #define SPYI_HAS_COMPILER 0
 #else
@@ -10721,9 +10723,10 @@ typedef struct spyi_atomic {
     volatile int32_t value;
 } spyi_atomic;
 SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta);                    // returns the new value
-SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);                                  // acquire
-SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);                     // release
-SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value); // compare and swap
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);                                  // loads with acquire order
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value); // stores with release order
+// compares and swaps; returns whether the value was the expected one
+SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value);
 
 // >>threads
 typedef struct spyi_mutex {
@@ -10741,20 +10744,21 @@ SPYI_FN void spyi_mutex_lock(spyi_mutex *m);
 SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
 SPYI_FN void spyi_signal_init(spyi_signal *s);
 SPYI_FN void spyi_signal_destroy(spyi_signal *s);
-SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
-// Waits at most `ns` nanoseconds. false means that that time has passed without a signal.
+SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // the caller holds `m`; may return without a
+                                                              // signal
+// Waits at most `ns` nanoseconds. Returns false when this time has passed without a signal.
 SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
-SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
+SPYI_FN void spyi_global_lock(void); // locks the one lock for process-wide state (libslang)
 SPYI_FN void spyi_global_unlock(void);
-// Returns false when no thread could be made.
+// Starts a thread. Returns false when no thread could be made.
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg);
 // Starts a thread with a stack of `stack_bytes`, or a smaller one where the system refuses that size. Only
 // the pages of the stack that are used take memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
-SPYI_FN uintptr_t spyi_thread_id(void);          // the calling thread's id, never 0
+SPYI_FN void spyi_thread_detach(spyi_thread *t); // for a thread that nobody will join
+SPYI_FN uintptr_t spyi_thread_id(void);          // returns the calling thread's id, which is never 0
 // Writes and reads a thread's id in a word that other threads read without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
 SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
@@ -10764,12 +10768,12 @@ SPYI_FN void spyi_thread_pause(void); // pauses briefly, inside a loop that wait
 // process-wide, as fork() is.
 SPYI_FN int32_t spyi_fork_count(void);
 SPYI_FN void spyi_fork_watch(void);                // starts the count of forks; may be called again
-SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
-SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
-SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
+SPYI_FN uint32_t spyi_processor_count(void);       // returns at least 1
+SPYI_FN uint64_t spyi_time_ns(void);               // returns the monotonic clock in nanoseconds
+SPYI_FN void *spyi_library_open(const char *path); // dlopen() or LoadLibrary(), with local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
-SPYI_FN const char *spyi_library_error(void); // why the last open failed
+SPYI_FN const char *spyi_library_error(void); // returns why the last open failed
 SPYI_FN void spyi_library_stay(void); // keeps the library that holds this code loaded until the process ends
 
 // >>turns: a lock that lets one thread at a time inside; the others wait (turns.c)
@@ -10799,7 +10803,7 @@ SPYI_FN void spyi_turns_destroy(spyi_turns *t);
 // Closes the turns: no thread enters any more, and when this returns no thread waits. The caller is inside
 // and stays there.
 SPYI_FN void spyi_turns_close(spyi_turns *t);
-SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free
+SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free; returns whether it did
 // Waits for the turn. `block`, which may be NULL, is called before and after a wait that sleeps.
 SPYI_FN spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user);
 SPYI_FN void spyi_turns_leave(spyi_turns *t);
@@ -10812,22 +10816,22 @@ SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *u
 SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: threads that copy one large transfer, and end with it (copy_team.c)
-#define SPYI_COPY_THREADS 12u // the most threads of a team, the caller's included
-#define SPYI_COPY_PIECES 16u  // the most pieces that wait or are being copied
+#define SPYI_COPY_THREADS 12u // most threads of a team, including the caller's
+#define SPYI_COPY_PIECES 16u  // most pieces that wait or are being copied
 
 typedef struct spyi_copy_piece {
     char *to;
     const char *from;
-    size_t size, taken, copied; // bytes
+    size_t size, taken, copied; // sizes in bytes
 } spyi_copy_piece;
 
 typedef struct spyi_copy_team {
     spyi_mutex lock;                          // guards the pieces, their counts and `ending`
     spyi_signal more, done;                   // `more` wakes the helpers, `done` wakes the caller
-    uint32_t threads;                         // wanted threads, the caller's included
+    uint32_t threads;                         // number of wanted threads, including the caller's
     bool stream;                              // copies bypass the processor's cache
     bool ending;                              // no more pieces will be posted
-    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // ring buffer
+    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // a ring buffer
     uint32_t posted;                          // number of pieces posted so far
     // Of the posted pieces, the first `taken` have nothing left to take, and the first `copied` are done.
     uint32_t taken, copied;
@@ -10857,11 +10861,11 @@ typedef struct spyi_text {
 } spyi_text;
 SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
 SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
-SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
-SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
+SPYI_FN const char *spyi_text_str(const spyi_text *t); // returns the text, never NULL
+SPYI_FN void spyi_text_clear(spyi_text *t);            // makes the text empty; it keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
-SPYI_FN char *spyi_strdup(const char *s); // a copy from the process allocator; NULL stays NULL
-SPYI_FN bool spyi_is_word(char c);        // true for the characters of identifiers: letters, digits and '_'
+SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
+SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Returns the Levenshtein distance, ignoring case, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -10876,24 +10880,27 @@ SPYI_FN void spyi_note_failed_allocations(uint32_t count); // adds a helper thre
 // When an allocation has failed since the count was `before`: replaces the text by "out of host memory" and
 // returns SPY_ERROR_OUT_OF_MEMORY. Otherwise returns `status`.
 SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
-// malloc() and its like, with failures counted; free() takes the memory back. The library calls no other
-// allocator directly.
+// malloc(), realloc() and calloc() with failures counted; free() takes the memory back. The library calls no
+// other allocator directly.
 SPYI_FN void *spyi_malloc(size_t size);
 SPYI_FN void *spyi_calloc(size_t count, size_t size);
 SPYI_FN void *spyi_realloc(void *memory, size_t size);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false means that the file cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // returns false if the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN void spyi_file_remove(const char *path);
-// Writes a file in the place of the one that is there. Whoever reads `path` meanwhile gets the old file or the new one,
-// and other threads and processes may write the same path. false: the old file is as it was.
+// Writes a file in the place of the existing one. A reader of `path` gets the old file or the new one, and
+// other threads and processes may write the same path. Returns false on failure; the old file is then as it
+// was.
 SPYI_FN bool spyi_file_replace(const char *path, const void *data, size_t size);
-// Waits until no other thread or process has the lock of the file at `path`, which need not exist, and takes it. The
-// lock lies beside the file: it leaves nothing on disk, and ends with the process. 0: the system gives none here.
+// Waits until no other thread or process has the lock of the file at `path`, which need not exist, and takes
+// it. The lock lies beside the file: it leaves nothing on disk, and ends with the process. Returns 0 if the
+// system gives no lock here.
 SPYI_FN intptr_t spyi_file_lock(const char *path);
 SPYI_FN void spyi_file_unlock(intptr_t lock);
-// Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
+// Returns why this thread's last file function failed, such as "no such file". Call it right after the
+// failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
@@ -10903,7 +10910,7 @@ SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
 // it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
 SPYI_FN uint64_t spyi_library_stamp(const char *path);
-// Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
+// Writes the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
 // >>objects
@@ -10926,11 +10933,11 @@ enum { SPYI_KIND_COUNT = SPYI_KIND_FUSION - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
-    // One spyi_kind; SPYI_KIND_DEAD after release (debug builds keep released headers until the device goes).
+    // A spyi_kind; SPYI_KIND_DEAD after release (debug builds keep released headers until the device goes).
     uint32_t kind;
     spyi_atomic references;
     spy_device *device;
-    struct spyi_object *release_next; // in the device's release queue
+    struct spyi_object *release_next; // next object in the device's release queue
     uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
@@ -10949,16 +10956,17 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
     volatile uintptr_t thread;
-    spyi_object *kept; // retained until the work ends; NULL means nothing
-    // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
+    spyi_object *kept; // an object that is retained until the work ends, or NULL
+    // `work` and the bytes of `key` name the thing that is being made; `work` NULL means that no other thread
+    // waits for it.
     const void *work;
     const void *key;
     size_t key_size;
-    struct spyi_outside *previous, *next; // in context.outside
+    struct spyi_outside *previous, *next; // neighbours in the list context.outside
 } spyi_outside;
 
-struct spyi_core;           // backend/backend.h
-struct spyi_retired_object; // guard.c
+struct spyi_core;           // declared in backend/backend.h
+struct spyi_retired_object; // declared in guard.c
 
 // >>context: the part of a device that all of the library may use; the first member of spy_device
 typedef struct spyi_context {
@@ -10967,17 +10975,17 @@ typedef struct spyi_context {
     const struct spyi_core *core;
     // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL if there is none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
-    spyi_outside *outside;   // work under way outside of the device
-    spyi_mutex release_lock; // guards the next two
+    spyi_outside *outside;   // list of work that goes on outside of the device
+    spyi_mutex release_lock; // guards release_queue and release_count
     spyi_object *release_queue;
-    spyi_atomic release_count;                   // entries of release_queue; read without the lock
-    struct spyi_retired_object *retired_objects; // released objects, in debug builds
+    spyi_atomic release_count;                   // number of entries of release_queue; read without the lock
+    struct spyi_retired_object *retired_objects; // released objects, kept in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
     double compile_timeout_s;  // 0 means no limit
-    spy_allocator allocator;   // all functions set
+    spy_allocator allocator;   // its functions are all set
     const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
     spyi_mutex error_lock;     // guards the error members: compile threads may fail, too
@@ -11005,13 +11013,13 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-// Returns the status of this thread's last error: of a public function that gave NULL, right after it.
+// Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
-// Refuses a call in the child of a fork.
+// Reports that a call is refused because this process is the child of a fork. Returns the status.
 SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-// Calls desc.progress and desc.blocking.
+// Calls desc.progress, and desc.blocking, at the begin or end of a slow step.
 SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished);
 SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
 // From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL means
@@ -11024,8 +11032,9 @@ SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whet
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
     spyi_context *ctx;
-    const char *what, *who;    // for messages: "compile f", "the Slang compiler"
-    uint64_t began, next_line; // nanoseconds: the start, and the time after it when the next log line is due
+    const char *what, *who;    // words for messages: "compile f", "the Slang compiler"
+    uint64_t began, next_line; // nanoseconds: the start, and the time after the start at which the next log
+                               // line is due
     bool quiet;                // desc.interrupt is not asked, because nobody would hear why the wait ended
     bool blocked, interrupted, late;
 } spyi_long_wait;
@@ -11037,11 +11046,11 @@ SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
 SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // returns true when the caller must stop
                                                               // waiting
-// Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
+// Returns why the caller stopped, SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 
-// Memory from desc.allocator: zeroed, aligned to 16 bytes; NULL when out of memory.
+// Returns memory from desc.allocator: zeroed, aligned to 16 bytes; NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
@@ -11054,16 +11063,16 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 // SPY_ERROR_BUSY (from a callback) or SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
-SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL if it is no living object of that
-                                                                  // kind
-// Whether a living object of that kind belongs to this device: the one place of that condition.
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // returns NULL if it is not a living object
+                                                                  // of that kind
+// Returns whether a living object of that kind belongs to this device. No other code checks this condition.
 static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
     const spyi_object *o = (const spyi_object *)object;
     return o && o->kind == (uint32_t)kind && o->device == device;
 }
 // Writes why spyi_is_on() is false ("expected a tensor, got NULL"), and returns the status of that error.
 SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error);
-// Reports on this thread that the object is no living one of that kind, and what it is instead.
+// Reports on this thread that the object is not a living object of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 // Reports on the device why spyi_is_on() is false for an argument, or for a member of one, of this name.
 SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
@@ -11076,7 +11085,7 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
 SPYI_FN void spyi_object_release(spyi_object *object);
 // Adds a reference, from any thread at any time; reports an invalid object.
 SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function);
-SPYI_FN void spyi_queue_release(spyi_object *object); // a later call runs its table's free()
+SPYI_FN void spyi_queue_release(spyi_object *object); // queues an object whose free() a later call runs
 SPYI_FN void spyi_drain_releases(spy_device *device); // frees the queued objects
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later
 // use is reported.
@@ -11086,59 +11095,61 @@ SPYI_FN void spyi_free_retired_objects(spyi_context *ctx);
 // `kept`, which may be NULL, is retained until the removal.
 SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
 SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
-SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after work outside
+SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after work outside of the device
 // Returns true when another thread is making the thing that `work` and `key` name.
 SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
 // Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and enters again.
 SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
-SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up; any alignment > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memory
+SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up to a multiple of `alignment`, which
+                                                           // may be any number > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // returns bytes in host memory
 
 // >>base/archive.h ------------------------------------------------------------------------------------------
 
-// Archives: the answers of a store in one piece of memory, which users know as packs, for programs that are shipped
-// without the compiler.
-//
-// A pack is a head, an index that is sorted by hashes of the questions, a manifest that people and tools read, and the
-// answers. A hash of all bytes is checked when it is opened: a pack that was cut, damaged or is of another format is
-// refused as a whole. What it holds are answers as in any store (store.h), to questions without paths and times.
+// Archives: the answers of a store in one piece of memory, which users know as packs, for programs that are
+// shipped without the compiler. A pack is a head, an index that is sorted by hashes of the questions, a
+// manifest that people and tools read, and the answers. A hash of all bytes is checked when a pack is opened:
+// a pack that was cut, damaged or is of another format is refused as a whole. Its answers are those of any
+// store (store.h), to questions without paths and times.
 
 typedef struct spyi_archive spyi_archive;
 
-// Opens a pack. `bytes` must stay valid while the pack is open. With `owned` the pack frees `bytes` when it is
-// closed, or here on failure. NULL, and then `error` says what is wrong with the bytes.
+// Opens a pack. `bytes` must stay valid while the pack is open. With `owned` the pack frees `bytes` when it
+// is closed, or here on failure. Returns NULL if the bytes are no pack; `error` says what is wrong with them.
 SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
-// Begins a pack that is to be written.
+// Begins a pack that is recorded.
 SPYI_FN spyi_archive *spyi_archive_begin(void);
 SPYI_FN void spyi_archive_close(spyi_archive *pack);
 SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
-// Threads: any, for these. `answer` gets the bytes behind what it has.
+// Finds and puts an answer. spyi_archive_get() appends the answer's bytes to `answer`. Threads: any.
 SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
 SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
 SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
-// Gives the name of a kernel's text: a hash of it. Packs store the name instead of the text; a text that is as long as
-// a name is taken as a name.
+// spyi_archive_name() returns the name of a kernel's text, which is a hash of the text. Packs store the name
+// instead of the text; a text that is as long as a name is taken for a name.
 #define SPYI_ARCHIVE_NAME_BYTES 16
 SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
 // Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers
 // that end the line with these fields.
 SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t count, uint64_t bytes);
-// The manifest: lines of fields with tabs between them. The text lives as long as the pack that was opened.
+// Returns the manifest: lines of fields with tabs between them. The text lives as long as the pack that was
+// opened.
 SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size);
-// Appends the whole pack as bytes, with what `other` (NULL: none) has besides. Returns false when out of memory.
+// Appends all of the pack's bytes, together with the answers that only `other` has (NULL: none). Returns
+// false when out of memory.
 SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out);
 
 // >>base/store.h --------------------------------------------------------------------------------------------
 
-// Stores: answers kept on disk by their questions, for later processes and those that run now.
-//
-// Each answer is a file of its own, whose name is a hash of the question. The file also has the whole question and
-// a hash of all its bytes: another question's answer, and a damaged, cut or foreign file, are no answer. Files are
-// written under another name and then renamed, so readers see whole files only, and processes need no lock.
-// A store never fails: what it cannot read it does not have, and what it cannot write it leaves, with one warning.
+// Stores: answers that are kept on disk by their questions, for later processes and for those that run at the
+// same time. Each answer is a file, whose name is a hash of the question. The file also has the whole
+// question and a hash of all its bytes, so that another question's answer and a damaged, cut or foreign file
+// are not taken for an answer. Files are written under another name and then renamed, so readers see complete
+// files only, and processes need no lock. A store never fails: a file that it cannot read is no answer, and a
+// file that it cannot write gives one warning.
 
-typedef struct spyi_store spyi_store; // spyi_context has the device's
+typedef struct spyi_store spyi_store; // the device's store is in spyi_context
 
 typedef struct spyi_store_counts {
     uint64_t hits, misses, writes; // counts of this store since it was opened
@@ -11150,19 +11161,21 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
 // Removes the answers that were not used for longest, down to nine tenths of most_bytes, if this process has written
 // any. NULL is ignored.
 SPYI_FN void spyi_store_close(spyi_store *store);
-// A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
-// holds, or, while it is recorded, all that are put into it. NULL when out of memory; the pack is then closed.
+// Makes a store in the memory of a pack, which is closed with the store. Its questions have only the answers
+// that the pack holds or, while the pack is recorded, those that are put into it. Returns NULL when out of
+// memory; the pack is then closed.
 SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
-SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL if the store is no pack's, or `store`
-                                                                // is NULL
-// Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // returns NULL if the store has no pack, or
+                                                                // if `store` is NULL
+// Finds the answer to a question, and appends its bytes to `answer`. Returns false if there is none. Threads:
+// any.
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
 // Returns whether there is a file for the question; it may be damaged.
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question);
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer);
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store);
 SPYI_FN const char *spyi_store_folder(const spyi_store *store);
-// Appends the folder that stores are in by default; nothing when the system names none.
+// Appends the folder that stores are in by default; appends nothing if the system names none.
 SPYI_FN void spyi_store_default_folder(spyi_text *out);
 // Removes all answers of a folder. Returns how many there were, and their bytes.
 SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes);
@@ -11171,7 +11184,7 @@ SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
-// Functions that the files of src/base share and that nothing else uses.
+// Functions for several files of src/base, which no other folder uses.
 
 // Makes room for `more` bytes and the NUL behind the text. Returns false when out of memory; the text is then
 // unchanged.
@@ -11198,7 +11211,7 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
     else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
     else if (level == SPY_LOG_LEVEL_INFO) word = "info";
-    // One call for each message: stdio's lock then keeps the lines of several threads apart.
+    // The line is written by one call, so that stdio's lock keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
@@ -11280,7 +11293,7 @@ void spyi_text_add_args(spyi_text *t, const char *format, va_list args) {
     va_list again;
     int n;
     va_copy(again, args);
-    // The first try writes where there is room; most additions are short and need no second.
+    // The first try writes into the room that is there; most additions are short and need no second try.
     n = vsnprintf(t->data ? t->data + t->size : NULL, t->data ? t->capacity - t->size : 0, format, args);
     if (n > 0) {
         if (!t->data || (size_t)n >= t->capacity - t->size) {
@@ -11358,13 +11371,13 @@ uint64_t spyi_hash(const void *data, size_t size, uint64_t seed) {
     return h;
 }
 
-// ASCII only: tolower() would follow the program's locale.
+// Returns the lower case of ASCII letters; tolower() would follow the program's locale.
 static char spyi_lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 unsigned spyi_edit_distance(const char *a, const char *b) {
-    enum { SPYI_ROW = 256 }; // names that differ over more characters resemble nothing
+    enum { SPYI_ROW = 256 }; // most characters of a name; a longer name is similar to nothing
     unsigned row[SPYI_ROW + 1];
     size_t size_a = strlen(a), size_b = strlen(b), i, j;
     while (size_a && size_b && spyi_lower(*a) == spyi_lower(*b)) {
@@ -11376,7 +11389,7 @@ unsigned spyi_edit_distance(const char *a, const char *b) {
     if (size_a > SPYI_ROW || size_b > SPYI_ROW) return (unsigned)(size_a > size_b ? size_a : size_b);
     for (j = 0; j <= size_b; j++) row[j] = (unsigned)j;
     for (i = 1; i <= size_a; i++) {
-        unsigned diagonal = row[0]; // the row above, one to the left
+        unsigned diagonal = row[0]; // the entry of the row above, one to the left
         row[0] = (unsigned)i;
         for (j = 1; j <= size_b; j++) {
             unsigned above = row[j];
@@ -11435,7 +11448,7 @@ uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
     return __atomic_load_n((volatile uintptr_t *)at, __ATOMIC_RELAXED);
 }
 
-#else // MSVC: LONG has 32 bits
+#else // with MSVC a LONG has 32 bits
 
 int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
     return (int32_t)InterlockedExchangeAdd((volatile LONG *)&a->value, (LONG)delta) + delta;
@@ -11454,7 +11467,7 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
            (LONG)expected;
 }
 
-// A volatile word is written and read as a whole.
+// A volatile word is written and read in one piece.
 void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
     *at = thread;
 }
@@ -11603,7 +11616,7 @@ uint64_t spyi_time_ns(void) {
     return c / f * billion + c % f * billion / f; // in two parts, so that the product does not overflow
 }
 
-#else // POSIX
+#else // POSIX systems
 
 // >>the clock that waits and spyi_time_ns() use
 // With -std=c11 the C library hides clock_gettime(), and this file may be included after the program's
@@ -11663,12 +11676,12 @@ void spyi_signal_init(spyi_signal *s) {
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
 #else
-// C may repeat a declaration that a feature macro may have hidden; C++ compilers hide nothing.
+// C may repeat a declaration that a feature macro may have hidden; C++ compilers hide no declarations.
 #ifndef __cplusplus
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
 #endif
 
-// Waits with a limit use the monotonic clock, which nobody sets.
+// Waits with a limit use the monotonic clock, because nobody can set it.
 void spyi_signal_init(spyi_signal *s) {
     pthread_condattr_t attributes;
     memset(s, 0, sizeof *s);
@@ -11860,7 +11873,8 @@ static bool spyi_turns_sleep(spyi_turns *t) {
     if (taken) t->urgent = false;
     t->first++;
     spyi_atomic_add(&t->waiters, -1);
-    if (!taken) spyi_signal_all(&t->changed); // spyi_turns_close() waits for the last one
+    if (!taken) spyi_signal_all(&t->changed); // spyi_turns_close() waits until the last waiting thread has
+                                              // gone
     return taken;
 }
 
@@ -11946,10 +11960,10 @@ void spyi_turns_notify(spyi_turns *t) {
 
 // Bytes; below this, one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
-#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; less is not worth the start of a thread, about 20 us
+#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; starting a thread, about 20 us, does not pay for less
 #define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
 
-// memcpy() past the cache where the processor can do that, else a plain memcpy().
+// Copies past the cache if the processor can do that, otherwise by memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
 #if defined(__SSE2__) || defined(_M_X64)
     // Bytes before the first whole cache line: a line that is written in part would be read first.
@@ -11971,8 +11985,8 @@ static void spyi_copy_stream(char *to, const char *from, size_t size) {
     memcpy(to, from, size);
 }
 
-// Takes a block and copies it. The caller holds the lock, which is released during the copy. Returns false
-// when nothing is left to take.
+// Takes a block of bytes and copies it. The caller holds the lock, which is released during the copy. Returns
+// false if no block is left.
 static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_copy_piece *piece = &team->pieces[team->taken % SPYI_COPY_PIECES];
     const char *from;
@@ -12161,7 +12175,7 @@ static uint32_t spyi_process_number(void) {
     return (uint32_t)GetCurrentProcessId();
 }
 
-// A mutex of the session, which is named after the full path.
+// Waits for a mutex of the session, which is named after the full path.
 intptr_t spyi_file_lock(const char *path) {
     wchar_t wide[SPYI_MAX_PATH], full[SPYI_MAX_PATH];
     char name[64];
@@ -12172,7 +12186,7 @@ intptr_t spyi_file_lock(const char *path) {
              (unsigned long long)spyi_hash(full, size * sizeof *full, 0));
     HANDLE mutex = spyi_wide_path(name, wide) ? CreateMutexW(NULL, FALSE, wide) : NULL;
     if (!mutex) return 0;
-    (void)WaitForSingleObject(mutex, INFINITE); // it is ours, too, when its last owner has died
+    (void)WaitForSingleObject(mutex, INFINITE); // this also takes a mutex whose last owner has died
     return (intptr_t)mutex;
 }
 
@@ -12210,7 +12224,7 @@ const char *spyi_library_error(void) {
         FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, spyi_library_status,
                        0, spyi_library_text, (DWORD)sizeof spyi_library_text - 1, NULL);
     if (size == 0) return "no reason known";
-    // The system's text ends with a newline.
+    // The system's text ends with a newline, which is removed.
     while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--;
     spyi_library_text[size] = 0;
     return spyi_library_text;
@@ -12239,7 +12253,7 @@ void spyi_own_folder(spyi_text *out) {
     if (bytes > 0) spyi_add_folder(out, path, (size_t)bytes);
 }
 
-#else // POSIX
+#else // POSIX systems
 
 static FILE *spyi_file_open(const char *path, bool write) {
     return path ? fopen(path, write ? "wb" : "rb") : NULL;
@@ -12255,7 +12269,7 @@ bool spyi_folder_exists(const char *path) {
     return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Nanoseconds of the last write. The member's name depends on the system and on what -std hides.
+// Returns the nanoseconds of the last write. The member's name depends on the system and on what -std hides.
 #if defined(__APPLE__)
 #define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
 #elif defined(st_mtime)
@@ -12272,16 +12286,18 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Offsets and sizes in bytes of what is read of a 64-bit ELF file. Source: the System V ABI, chapters 4 and 5.
+// Offsets and sizes in bytes of the parts of a 64-bit ELF file that are read. Source: the System V ABI,
+// chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
     SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
-    SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
-    SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
+    SPYI_ELF_SEGMENT_SIZE = 54, // in the header: bytes of one entry of the segment table, followed by the
+                                // number of entries
+    SPYI_ELF_SEGMENT = 56,      // bytes of a segment's entry that are read
     SPYI_ELF_LOAD = 1,
     SPYI_ELF_NOTE = 4,
-    SPYI_ELF_BUILD_ID = 3,     // the type of a note
-    SPYI_ELF_MOST_NOTES = 4096 // bytes of a segment of notes that are read
+    SPYI_ELF_BUILD_ID = 3,     // type of a note
+    SPYI_ELF_MOST_NOTES = 4096 // most bytes of a segment of notes that are read
 };
 
 typedef struct spyi_elf_segment {
@@ -12289,7 +12305,7 @@ typedef struct spyi_elf_segment {
     uint64_t offset, size;
 } spyi_elf_segment;
 
-// Opens an ELF file of this machine, and gives the number of its segments. NULL means that it is no such
+// Opens an ELF file of this machine, and gives the number of its segments. Returns NULL if it is no such
 // file, or cannot be read.
 static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
     const uint16_t one = 1;
@@ -12313,7 +12329,7 @@ static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, u
 static bool spyi_elf_read(FILE *file, uint64_t table, uint16_t entry, uint16_t i, uint64_t file_size,
                           spyi_elf_segment *out) {
     unsigned char segment[SPYI_ELF_SEGMENT];
-    if (table >= file_size || // the sum below cannot overflow
+    if (table >= file_size || // this makes sure that the sum below cannot overflow
         fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) != 0 ||
         fread(segment, 1, sizeof segment, file) != sizeof segment)
         return false;
@@ -12344,8 +12360,8 @@ static bool spyi_library_is_whole(const char *path) {
     return whole;
 }
 
-// Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
-// each padded to 4 bytes. Returns a hash of it; 0 if there is none.
+// Finds the note with the build's id. A note consists of the sizes of its name and of its content, its type,
+// and then both, each padded to 4 bytes. Returns a hash of the id; 0 if there is none.
 static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     for (size_t at = 0; size - at >= 12;) {
         uint32_t head[3];
@@ -12373,7 +12389,7 @@ static uint32_t spyi_process_number(void) {
     return (uint32_t)getpid();
 }
 
-// The lock of the folder that has the file.
+// Takes the lock of the file's folder.
 intptr_t spyi_file_lock(const char *path) {
     spyi_text folder = { NULL, 0, 0 };
     int flags = O_RDONLY;
@@ -12386,7 +12402,7 @@ intptr_t spyi_file_lock(const char *path) {
     if (file < 0) return 0;
     while (flock(file, LOCK_EX) != 0) {
         if (errno == EINTR) continue;
-        close(file); // a file system without locks
+        close(file); // the file system has no locks
         return 0;
     }
     return (intptr_t)file + 1;
@@ -12439,7 +12455,7 @@ const char *spyi_library_error(void) {
     return text ? text : "no reason known";
 }
 
-// The same struct as Dl_info, which -std=c11 hides.
+// The struct Dl_info, which -std=c11 hides.
 typedef struct spyi_dl_info {
     const char *file_name;
     void *file_base;
@@ -12448,10 +12464,10 @@ typedef struct spyi_dl_info {
 } spyi_dl_info;
 typedef int (*spyi_dladdr_func)(const void *address, spyi_dl_info *info);
 
-// Linux: finds the mapped file that holds `address`. For the program itself dladdr() gives argv[0], which may
-// be no path.
+// Finds the mapped file that holds `address` (Linux). For the program itself dladdr() gives argv[0], which
+// may be no path.
 static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
-    char line[4400]; // PATH_MAX and the text before the path
+    char line[4400]; // room for PATH_MAX and the text before the path
     bool found = false;
     FILE *maps = fopen("/proc/self/maps", "rb");
     if (!maps) return false;
@@ -12488,7 +12504,7 @@ static const char *spyi_loaded_file(uintptr_t address) {
 void spyi_library_stay(void) {
     const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
     if (file)
-        // Never closed; the program itself gives NULL, and cannot be unloaded.
+        // The handle is never closed. For the program itself the file is NULL, and it cannot be unloaded.
         (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -12563,14 +12579,14 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     bool good;
     if (!file) return false;
     good = size == 0 || fwrite(data, 1, size, file) == size;
-    if (fclose(file) != 0) good = false; // a full disk may show only here
+    if (fclose(file) != 0) good = false; // a full disk may cause an error only here
     return good;
 }
 
 bool spyi_file_replace(const char *path, const void *data, size_t size) {
     spyi_text unfinished = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
-    // Two threads of a process differ in where this variable lies.
+    // The address of this variable differs between threads of a process.
     spyi_text_add(&unfinished, "%s.%u.%llx", path, (unsigned)spyi_process_number(),
                   (unsigned long long)(uintptr_t)&unfinished);
     bool good = spyi_failed_allocations() == failed;
@@ -12587,16 +12603,17 @@ bool spyi_file_replace(const char *path, const void *data, size_t size) {
 
 // >>base/archive.c ------------------------------------------------------------------------------------------
 
-// Answers in one piece of memory: see pack.h.
+// Archives: the answers of a store in one piece of memory; see archive.h.
 
-// Raise this number with every change of the frame, of what answers mean, or of the kernels' texts: a kernel is found by
-// a hash of its text.
+// Raise this number with every change of the frame, of the meaning of answers, or of the kernels' texts: a
+// kernel is found by a hash of its text.
 #define SPYI_ARCHIVE_VERSION 2u
 static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
 enum {
-    SPYI_ARCHIVE_HASHED = 24, // magic, format, version of slangpy, bytes of the whole; then the hash
-    SPYI_ARCHIVE_HEAD = 40,   // then the number of answers and the bytes of the manifest
-    SPYI_ARCHIVE_ENTRY = 32   // hash of the question, offset and bytes of the answer
+    SPYI_ARCHIVE_HASHED = 24, // bytes before the hash: magic, format, version of slangpy, number of all bytes
+    SPYI_ARCHIVE_HEAD = 40,   // bytes of the head; behind the hash it has the number of answers and the bytes
+                              // of the manifest
+    SPYI_ARCHIVE_ENTRY = 32   // bytes of an entry: hash of the question, offset and bytes of the answer
 };
 
 typedef struct spyi_archive_entry {
@@ -12612,12 +12629,12 @@ typedef struct spyi_archive_line {
 } spyi_archive_line;
 
 struct spyi_archive {
-    // A pack that was opened.
+    // The next members are for a pack that was opened.
     const uint8_t *bytes;
     size_t size;
     bool owned;
     uint32_t count, manifest_size;
-    // A pack that is recorded.
+    // The next members are for a pack that is recorded.
     bool recording;
     spyi_mutex lock;
     spyi_archive_entry *entries;
@@ -12653,7 +12670,7 @@ static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-// Returns why the bytes are no pack of this library, or NULL if they are one and all of it may be used.
+// Returns why the bytes are no pack of this library, or NULL if they are one and all of it can be used.
 static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
     const uint8_t *bytes = pack->bytes;
     uint32_t numbers[2];
@@ -12742,7 +12759,7 @@ SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack) {
 
 // >>answers
 
-// Returns the number of the first entry that is not before `hash`, and whether it is the one.
+// Returns the number of the first entry that is not before `hash`; *found receives whether it has this hash.
 static uint32_t spyi_archive_find(const spyi_archive *pack, const uint64_t hash[2], spyi_archive_entry *out,
                                   bool *found) {
     uint32_t first = 0, last = pack->count;
@@ -12819,7 +12836,8 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = !replace; // 1 means that the bytes lie in another pack until the writing ends
+    pack->entries[at].offset = !replace; // 1 means that the answer's bytes lie in another pack until the
+                                         // writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;
@@ -12843,7 +12861,8 @@ SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name
 
 // >>the manifest
 
-// Adds to the line whose text is the first `size` bytes of `text`. The caller holds the lock.
+// Adds `count` and `bytes` to the line whose text is the first `size` bytes of `text`. The caller holds the
+// lock.
 static void spyi_archive_add_line(spyi_archive *pack, const char *text, size_t size, uint32_t count,
                                   uint64_t bytes, bool sums) {
     uint32_t i = 0;
@@ -12889,7 +12908,7 @@ SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size
 
 // >>writing
 
-// Takes over what another pack has and this one has not.
+// Takes over the answers and lines that another pack has and this one lacks.
 static bool spyi_archive_merge(spyi_archive *pack, const spyi_archive *other) {
     uint32_t failed = spyi_failed_allocations();
     size_t size;
@@ -12900,7 +12919,8 @@ static bool spyi_archive_merge(spyi_archive *pack, const spyi_archive *other) {
         if (!spyi_archive_insert(pack, entry.hash, other->bytes + entry.offset, (size_t)entry.size, false))
             return false;
     }
-    for (size_t at = 0; at < size;) { // a line ends with "\tCOUNT\tBYTES\n"
+    for (size_t at = 0; at < size;) { // a line ends with "\tCOUNT\tBYTES
+                                      // "
         const char *end = (const char *)memchr(manifest + at, '\n', size - at);
         size_t length = end ? (size_t)(end - manifest) - at : size - at, text = length;
         int tabs = 0;
@@ -12972,7 +12992,7 @@ SPYI_COLD_END
 
 // >>base/store.c --------------------------------------------------------------------------------------------
 
-// Answers kept on disk: see store.h.
+// Stores: answers that are kept on disk; see store.h.
 
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN
@@ -12992,15 +13012,16 @@ SPYI_COLD_END
 
 SPYI_COLD_BEGIN
 
-// Raise this number with every change of a file's frame or of what answers mean.
+// Raise this number with every change of a file's frame or of the meaning of answers.
 #define SPYI_STORE_VERSION 1u
 static const char spyi_store_magic[8] = { 'S', 'P', 'Y', 'S', 'T', 'O', 'R', 'E' };
 enum {
-    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // magic, version, 0, bytes of the question, bytes of the answer
-    SPYI_STORE_END = 8,                  // hash of everything before it
+    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // bytes of the head: magic, version, 0, bytes of the question, bytes
+                                         // of the answer
+    SPYI_STORE_END = 8,                  // bytes of the hash of everything before it, at the end
     SPYI_STORE_SUBFOLDERS = 256,
     SPYI_STORE_OLD_S = 3600,       // seconds after which an unfinished file belongs to nobody
-    SPYI_STORE_TOUCH_S = 12 * 3600 // an answer's time of use is noted once in this time
+    SPYI_STORE_TOUCH_S = 12 * 3600 // seconds in which an answer's time of use is noted at most once
 };
 
 struct spyi_store {
@@ -13008,7 +13029,7 @@ struct spyi_store {
     char *folder;
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes;
-    spyi_atomic broken; // writing has failed: nothing more is written
+    spyi_atomic broken; // a write has failed, so nothing more is written
     spyi_archive *pack; // the answers are in its memory; NULL means that they are in `folder`
 };
 
@@ -13040,7 +13061,7 @@ static const char *spyi_store_unsafe(const char *path) {
 }
 
 static void spyi_store_touch(const char *path) {
-    (void)path; // reading a file notes its use
+    (void)path; // the system notes the file's use by itself when the file is read
 }
 
 static int64_t spyi_store_seconds(FILETIME t) {
@@ -13076,7 +13097,7 @@ SPYI_FN void spyi_store_default_folder(spyi_text *out) {
     if (local && *local) spyi_text_add(out, "%s\\slangpy", local);
 }
 
-#else // POSIX
+#else // POSIX systems
 
 static bool spyi_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
@@ -13127,7 +13148,7 @@ SPYI_FN void spyi_store_default_folder(spyi_text *out) {
 
 // >>the folder
 
-// Makes the folder and those around it. Returns false when it cannot be made.
+// Makes the folder and its parent folders. Returns false when it cannot be made.
 static bool spyi_store_make(const char *folder) {
     char *path = spyi_strdup(folder);
     if (!path) return false;
@@ -13152,7 +13173,7 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
     }
     const char *problem = spyi_store_make(path.data) ? spyi_store_unsafe(path.data) : spyi_file_problem();
     spyi_store *store = problem ? NULL : (spyi_store *)spyi_calloc(1, sizeof *store);
-    if (problem) // a folder that nobody has named is no concern of the user's
+    if (problem) // a folder that the user has not named needs no warning
         spyi_logf(ctx, folder ? SPY_LOG_LEVEL_WARNING : SPY_LOG_LEVEL_INFO,
                   "nothing is kept for the next start: the cache folder '%s' cannot be used: %s", path.data,
                   problem);
@@ -13274,7 +13295,7 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     spyi_store_path(store, question, &path);
     if (spyi_failed_allocations() == failed) {
         bool written = spyi_file_replace(path.data, file.data, file.size);
-        if (!written) { // the first answer of its folder, or the folder was removed
+        if (!written) { // the folder of the first answer is missing, or was removed
             size_t folder = strlen(store->folder) + 3;
             char separator = path.data[folder];
             path.data[folder] = '\0';
@@ -13302,10 +13323,10 @@ typedef struct spyi_store_found {
 
 typedef struct spyi_store_sum {
     uint64_t count, bytes;
-    bool clear;  // remove all files
-    int64_t now; // else remove unfinished files that are old
+    bool clear;  // whether to remove all files
+    int64_t now; // otherwise the current time, by which old unfinished files are removed
     uint32_t folder;
-    spyi_store_found *items; // NULL means that they are not listed
+    spyi_store_found *items; // the list of files; NULL means that they are not listed
     uint32_t item_count, capacity;
     bool lists;
 } spyi_store_sum;
@@ -13469,7 +13490,7 @@ enum { SPYI_ALIGNMENT = 16 };
 void *spyi_allocate(spyi_context *ctx, size_t size) {
     spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
     void *memory;
-    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() uses the same size
+    if (size == 0) size = 1; // NULL then always means out of memory; spyi_free() uses the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
     return spyi_noted(memory);
@@ -13500,11 +13521,11 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
-// The context whose log function this thread is in. What that function reports to the same log is dropped, so
+// The context whose log function this thread is in. Messages of that function to the same log are dropped, so
 // that a failing log function does not call itself without end.
 static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
 
-// NULL, or the text that keeps this thread's messages. Each message is one byte with its level, then its text
+// The text that keeps this thread's messages, or NULL. Each message is one byte with its level, then its text
 // with the NUL.
 static SPYI_THREAD_LOCAL spyi_text *spyi_kept_log;
 
@@ -13598,7 +13619,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_text_add_args(&text, format, args);
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
-    // The log is called without the lock: the callback may ask for the error.
+    // The lock is not held while the log is called, because the callback may ask for the error.
     if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
@@ -13616,8 +13637,8 @@ spy_status spyi_reported_status(void) {
     return spyi_this_thread.reported;
 }
 
-// Reports a device that the parent process made. No lock is taken: a thread that does not exist in this
-// process may hold it.
+// Reports the use of a device that the parent process made. No lock is taken: a thread that does not exist in
+// this process may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
@@ -13675,10 +13696,10 @@ spy_error spy_take_error(spy_device *device) {
 // >>context
 
 static const char spyi_default_label[] = "device";
-enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // used when the desc gives no limit
+enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // the limit in seconds if the desc has none
 
-// An allocator that lacks a function is reported as the context's first error: read ctx->error_code
-// afterwards.
+// Fills the context. An allocator that lacks a function is reported as the context's first error: read
+// ctx->error_code afterwards.
 void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     memset(ctx, 0, sizeof *ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEVICE;
@@ -13697,7 +13718,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (desc->compile_timeout_s > 0) ctx->compile_timeout_s = desc->compile_timeout_s;
     else if (!(desc->compile_timeout_s < 0)) ctx->compile_timeout_s = SPYI_COMPILE_TIMEOUT_S;
     if (desc->label) {
-        char *label = spyi_strdup(desc->label); // a copy: the caller's text may be freed
+        char *label = spyi_strdup(desc->label); // a copy, because the caller may free the desc's text
         if (label) ctx->label = label;
     }
     if (desc->allocator.allocate && desc->allocator.reallocate && desc->allocator.free)
@@ -13727,9 +13748,9 @@ void spyi_context_destroy(spyi_context *ctx) {
 // Waits for slow work, such as a compile on another thread. The log gets a line after two seconds, and the
 // caller stops waiting when desc.interrupt says so or desc.compile_timeout_s has passed.
 
-#define SPYI_WAIT_QUICK_NS 2000000u // desc.blocking is called for longer waits
-#define SPYI_WAIT_LOOK_NS 50000000u // time between two calls of desc.interrupt
-// Time to the first log line; each next line comes after five times as long.
+#define SPYI_WAIT_QUICK_NS 2000000u // desc.blocking is called only for waits that are longer than this
+#define SPYI_WAIT_LOOK_NS 50000000u // time between two calls of desc.interrupt, in nanoseconds
+// Time to the first log line, in nanoseconds; each next line comes after five times as long.
 #define SPYI_WAIT_LINE_NS 2000000000u
 
 void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
@@ -13792,8 +13813,8 @@ void spyi_long_wait_end(spyi_long_wait *wait) {
 
 // >>base/guard.c --------------------------------------------------------------------------------------------
 
-// The guard that every public function passes: which thread may use an object, whose turn it is on the
-// device, and when released objects are freed.
+// The guard that every public function calls: it checks which thread may use an object and whose turn it is
+// on the device, and frees released objects.
 
 struct spyi_retired_object {
     spyi_object *object;
@@ -13831,7 +13852,8 @@ static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t 
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
 }
 
-// Writes why an object is no living one of that kind on the caller's device; returns the status of that error.
+// Writes why an object is not a living object of that kind on the caller's device; returns the status of that
+// error.
 static spy_status spyi_problem_words(const spyi_object *o, spyi_kind kind, char words[64]) {
     const char *expected = spyi_kind_name((uint32_t)kind);
     bool released = o && o->kind == (uint32_t)SPYI_KIND_DEAD;
@@ -13896,13 +13918,13 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
 // Frees the queued releases, inside the device. Returns false when the object itself or its owner was among
 // them.
 static bool spyi_outlives_releases(spyi_context *ctx, const spyi_object *o) {
-    // Takes the queue before it reads the object: an object that is released after this is freed by a later
+    // The queue is taken before the object is read: an object that is released after this is freed by a later
     // call.
     spyi_object *queue = spyi_take_releases(ctx);
     const spyi_object_table *table = spyi_table_of(ctx, o->kind);
     spyi_object *owner = table && table->owner ? table->owner(o) : NULL;
     bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(owner && owner->kind == (uint32_t)SPYI_KIND_DEAD);
-    bool held = lives && owner; // a queued object may be the owner's last user
+    bool held = lives && owner; // a queued object may be the last user of the owner
     if (held) spyi_atomic_add(&owner->references, 1);
     spyi_free_releases(ctx, queue);
     if (!held || spyi_atomic_add(&owner->references, -1) > 0) return lives;
@@ -13970,8 +13992,8 @@ static void spyi_on_turn_blocks(void *user, bool begins) {
     spyi_block((spyi_context *)user, begins);
 }
 
-// Reports the refusal to the thread, which can read it without the device, and to the device, like all
-// errors.
+// Reports a call from a callback to the thread, which can read the error without the device, and to the
+// device, like all errors.
 static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: this thread is in a call of device '%s' already: a callback must not use the device";
@@ -13998,9 +14020,9 @@ static bool spyi_is_outside(const spyi_context *ctx) {
     return o != NULL;
 }
 
-// Enters when the turn was not free at once (`taken` is false), or when something is to be done before the call:
-// releases that wait, or a look whether a callback makes the call. Not inlined: spyi_enter() would save registers
-// for it.
+// Enters when the turn was not free at once (`taken` is false), or when there is something to do before the
+// call: to free queued objects, or to check whether a callback makes the call. Not inlined, because
+// spyi_enter() would save registers for it.
 static SPYI_NOINLINE spy_status spyi_enter_slowly(const spyi_object *o, spyi_kind kind, bool taken,
                                                   const char *function) {
     spyi_context *ctx = SPYI_CONTEXT(o->device);
@@ -28234,10 +28256,11 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must 
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
-// Returns how many questions the device's pack had no answer to so far; 0 without a pack.
+// Returns how many questions the device's pack has not answered so far; 0 without a pack.
 SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
 
-// Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
+// Returns the number of kernels whose code was in the device's store, and the number that were compiled
+// although there is a store.
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
 
 // Appends the Slang version that kernels depend on, as "Slang 2026.14.1"; nothing when no library is open
@@ -28251,7 +28274,8 @@ typedef struct spyi_unit_desc {
     size_t source_size;      // bytes of `source`; 0 means that `source` ends with a NUL
     const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
-    const char *name; // the name to import the module by; NULL means taken from `path`, else "module"
+    const char *name; // the name to import the module by; NULL means that it is taken from `path`, or is
+                      // "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -28276,15 +28300,16 @@ SPYI_FN const char *spyi_unit_name(const spyi_unit *unit);
 // Returns the unit's number, which is unique in its compiler, unlike its address.
 SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);
 SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
-// Describes a unit as the caller of spyi_unit_load() did, with other links; its memory is that of the unit.
+// Fills a desc with the arguments of the spyi_unit_load() that made the unit, with other links; its memory is
+// the unit's.
 SPYI_FN void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc);
-// Loads the unit again from its files as they are now, linked to `link` instead of the units that it linked
-// before. `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On
-// failure the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
+// Loads the unit again from its current files, linked to `link` instead of the units that it linked before.
+// `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On failure the
+// old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
-// Loads the unit's text once more, with one more macro, and with `appended` behind it. Failures as those of
-// spyi_unit_load(), and SPY_ERROR_UNSUPPORTED for a precompiled module, which has no text.
+// Loads the unit's text once more, with one more macro, and with `appended` behind it. Fails as
+// spyi_unit_load() does, and with SPY_ERROR_UNSUPPORTED for a precompiled module, which has no text.
 SPYI_FN spy_status spyi_unit_extend(spyi_unit *unit, const spy_define *define, const char *appended,
                                     spyi_unit **extended, spyi_text *error);
 // Releases `fresh`, the result of a reload (or NULL), and makes spyi_unit_changed() false until the unit's
@@ -28311,7 +28336,8 @@ SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 // >>functions
 typedef struct spyi_param {
     const char *name;
-    // Kind OTHER for interfaces, resources and types that depend on generic parameters.
+    // The parameter's type. Its kind is OTHER for interfaces, resources and types that depend on generic
+    // parameters.
     const spyi_type *type;
     bool in, out; // an `inout` parameter has both
     bool no_diff;
@@ -28330,13 +28356,13 @@ typedef enum spyi_callee {
 typedef struct spyi_signature {
     spyi_callee callee;
     char *spelling; // the text before the "(" of a call, without the instance
-    char *display;  // for messages: "float saxpy(float a, float x, out float y)"
+    char *display;  // text for messages: "float saxpy(float a, float x, out float y)"
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // its kind may be VOID or OTHER
     bool generic;            // generic parameters are not yet known
     bool differentiable;
-    bool built_in; // it is Slang's own function, found beside a user's function of the same name
+    bool built_in; // it is Slang's own function, beside a user's function of the same name
 } spyi_signature;
 
 typedef struct spyi_overloads {
@@ -28359,8 +28385,8 @@ SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *
 
 // Returns whether overload number `overload` of `name` accepts lvalues of exactly these types, and then fills
 // `out` (freed by the caller) with the specialised signature: concrete parameter types and result. Lossy
-// conversions are accepted, as by Slang; the caller ranks them (bind/). overload -1: Slang chooses among all
-// overloads, and *chosen is the number that it chose.
+// conversions are accepted, as Slang does; the caller ranks them (bind/). With overload -1 Slang chooses
+// among all overloads, and *chosen is the number of its choice.
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
 // Returns whether the function or constructor exists but kernels cannot call it: the module's text uses
@@ -28370,8 +28396,8 @@ SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // messages.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
-// Returns whether bwd_diff (`backward`) or fwd_diff takes the function; else `why` gets Slang's reason. Cost:
-// 3 ms, only once for a function that has the derivative.
+// Returns whether bwd_diff (`backward`) or fwd_diff accepts the function; if not, `why` gets Slang's reason.
+// Cost: 3 ms, only once for a function that has the derivative.
 SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, bool backward,
                                       spyi_text *why);
 // Returns whether `type` implements the interface `interface_name`.
@@ -28392,7 +28418,7 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 #define SPYI_MOST_ENTRY_PARAMS 64
 
 typedef struct spyi_entry {
-    uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0: compute
+    uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0 for compute
     uint32_t threads[3]; // [numthreads]; 0 means that the function has none and is no entry point
     bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
@@ -28407,12 +28433,13 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // Returns whether the module declares the function as a [CudaKernel]. Cost: about 1 ms once a unit, for the
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
-// Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). False for overloaded ones.
+// Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). Returns
+// false for a function with overloads.
 SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
-// How a fragment shader gets an input of the corners' values.
+// How a fragment shader's input is computed from the values of the triangle's corners.
 typedef enum spyi_interpolation {
     SPYI_INTERPOLATION_PERSPECTIVE,
     SPYI_INTERPOLATION_FLAT,  // `nointerpolation`: the value of the triangle's first corner
@@ -28424,12 +28451,12 @@ typedef struct spyi_varying {
     char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
-    uint32_t location;     // the first of them; a matrix takes one for each row
-    uint32_t param;        // index of the parameter that it is or belongs to; UINT32_MAX means the result
+    uint32_t location;     // the first location; a matrix takes one for each row
+    uint32_t param; // index of the parameter that is the input or contains it; UINT32_MAX means the result
     bool field;            // the input or output is a field of that parameter or of the result
     char *path;            // for a field: its path in the parameter or result, such as ".light.color";
                            // otherwise ""
-    bool no_diff;          // the field says so
+    bool no_diff;          // the field is declared no_diff
     uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
@@ -28441,33 +28468,34 @@ typedef struct spyi_varyings {
 
 // A function of the module as a shader of one stage.
 typedef struct spyi_stage {
-    bool declared;                               // it has [shader("vertex")] or [shader("fragment")]
-    spy_stage other;                             // if not: the stage that it has, or SPY_STAGE_NONE
-    spyi_entry entry;                            // systems: SPYI_SYSTEM_VARYING for inputs and outputs
-    spyi_varyings inputs, outputs;               // no SV_ values, but SV_Target
+    bool declared; // the function has [shader("vertex")] or [shader("fragment")]
+    spy_stage other; // if not declared, the stage that it has instead, or SPY_STAGE_NONE
+    spyi_entry entry;                            // its systems are SPYI_SYSTEM_VARYING for inputs and outputs
+    spyi_varyings inputs, outputs;               // inputs and outputs without SV_ values, but with SV_Target
     spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
 
-// Describes the function as a shader of a stage, SPYI_STAGE_VERTEX or SPYI_STAGE_FRAGMENT. Returns false when the
-// compiler did not answer or memory ran out, with the reason in `error`. spyi_stage_free() frees what it holds.
+// Describes the function as a shader of a stage, SPYI_STAGE_VERTEX or SPYI_STAGE_FRAGMENT. Returns false when
+// the compiler did not answer or memory ran out, with the reason in `error`. spyi_stage_free() frees the
+// description's memory.
 SPYI_FN bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out,
                              spyi_text *error);
 SPYI_FN void spyi_stage_free(spyi_stage *stage);
 // Finds in a fragment shader's SPIR-V how its inputs are interpolated, which reflection does not tell. Inputs that the
 // code does not have stay as they are.
 SPYI_FN void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings *inputs);
-// Moves what a vertex or fragment shader takes, so that two stages can share one interface: all of its push
-// constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and those behind them, which
-// are its uniform buffers, by `uniforms` numbers. `words` is changed in place.
+// Moves the inputs of a vertex or fragment shader, so that two stages can share one interface: all of its
+// push constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and its uniform
+// buffers, which come behind them, by `uniforms` numbers. `words` is changed in place.
 SPYI_FN void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t binding_count,
                             uint32_t bindings, uint32_t uniforms);
 
 // >>shader parameters: what a kernel reads beyond its own block, both globals and parameters of its entry
 // point
 
-// A kernel declares its ConstantBuffer parameters as globals whose names begin with this prefix: as
-// parameters of an entry point Slang's numbers for the buffers in a ParameterBlock differ from those that it
-// reports (2026.12 and 2026.14.1).
+// A kernel declares its ConstantBuffer parameters as globals whose names begin with this prefix. As
+// parameters of an entry point Slang would number the buffers in a ParameterBlock otherwise than it reports
+// (2026.12 and 2026.14.1).
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
@@ -28481,34 +28509,35 @@ typedef enum spyi_input_kind {
 
 typedef struct spyi_input {
     spyi_input_kind kind;
-    char *path; // "params.light"
+    char *path; // the input's path, such as "params.light"
     const spyi_type *type;
     int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1 if not used.
     uint32_t offset; // DATA: byte offset in its uniform buffer
-    bool parameter;  // it belongs to the generated kernel, not to the user's modules
-    // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
-    // it.
+    bool parameter;  // the input belongs to the generated kernel, not to the user's modules
+    // The kernel uses the input or a part of it. For DATA, the kernel reads a member of the uniform buffer
+    // that overlaps the input.
     bool used;
-    bool elements; // it describes each element of the unsized array before it, "open[]"
+    bool elements; // the input describes each element of the unsized array before it, "open[]"
 } spyi_input;
 
 #define SPYI_MOST_UNIFORMS 32
 
 typedef struct spyi_inputs {
-    spyi_input *items; // a group stands before its members
+    spyi_input *items; // list of inputs; a group stands before its members
     uint32_t count;
-    uint32_t binding_count; // Bindings. The entry point's come first in its order, used or not.
-    // The kernel's parameters as a backend needs them; an array is one.
+    uint32_t binding_count; // Number of bindings. The entry point's bindings come first in its order, used or
+                            // not.
+    // The kernel's parameters in the form that a backend needs; an array is one parameter.
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
-    // CUDA: where the kernel finds each uniform buffer's address.
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes of each uniform buffer
+    // CUDA: the place of each uniform buffer's address in the kernel's inputs.
     spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS];
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
-SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether an input is an unsized array
+SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // returns whether an input is an unsized array
 // Returns the global shader parameters of the unit and of all modules that it imports and links: paths and
 // types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL means
 // that reflection failed.
@@ -28521,9 +28550,10 @@ typedef struct spyi_code {
     size_t size;
     size_t prelude_size;    // bytes of Slang's prelude, with which CUDA text begins
     uint8_t hash[20];       // Slang's entry-point hash
-    spyi_inputs inputs;     // Their bindings in the code are in set 0, the uniform buffers last.
+    spyi_inputs inputs;     // The kernel's inputs. Their bindings in the code are in set 0, the uniform
+                            // buffers last.
     spyi_literals literals; // strings of print(), when spyi_compiler_desc.print is set
-    bool warned;            // the log has a warning about it
+    bool warned;            // the log has a warning about the code
 } spyi_code;
 
 // Types that values of an interface may have at run time, as "Circle : IShape", or "Circle : IShape = 3" with
@@ -28539,30 +28569,33 @@ typedef struct spyi_conformances {
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
-// Like spyi_unit_compile(), but `entry` is a shader in the unit's own module, and `source` is linked to it.
-// Its stage is that of `own`. Fills the offsets in `own`.
+// Does the same as spyi_unit_compile() for an `entry` that is a shader in the unit's own module; `source` is
+// linked to it. Its stage is that of `own`. Fills the offsets in `own`.
 SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 // Returns the SPY_FEATURE_* that SPIR-V code declares to need.
 SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
-// For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
-// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0 if there is none.
+// For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names the
+// formats that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0 if there is
+// none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
                                           spyi_text *error);
 
 // >>compiler/fields.h ---------------------------------------------------------------------------------------
 
-// What compiler.h gives, as fields of a stream: for recipes, and for answers kept on disk. Each function writes the
-// fields, or reads them into a struct of zeros. After a failure the struct may hold parts, and is freed as usual.
+// Fields of compiler.h's structs in a stream, for recipes and for answers kept on disk. Each function writes
+// the fields, or reads them into a struct of zeros. After a failure the struct may be partly filled, and is
+// freed as usual.
 
 SPYI_FN void spyi_signature_fields(spyi_stream *r, spyi_signature *signature);
 SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
 SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *parameter);
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs);
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *entry);
-SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage); // but for entry.stage
+SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage); // writes or reads everything except
+                                                                   // entry.stage
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
@@ -28571,7 +28604,7 @@ SPYI_FN void spyi_stage_fields(spyi_stream *r, spyi_stage *stage); // but for en
 // that tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of
 // 2026.12; 2026.14.1 has the same interface.
 
-typedef int32_t spyi_sl_result; // < 0: failure
+typedef int32_t spyi_sl_result; // negative values are failures
 typedef int64_t spyi_sl_int;
 
 #define SPYI_SL_OK 0
@@ -28630,8 +28663,8 @@ enum {
 };
 enum {
     SPYI_SL_CATEGORY_INPUT = 5,   // locations of a stage's inputs
-    SPYI_SL_CATEGORY_OUTPUT = 6,  // ... and outputs
-    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
+    SPYI_SL_CATEGORY_OUTPUT = 6,  // locations of a stage's outputs
+    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes of uniform data
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
@@ -28712,12 +28745,12 @@ typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
 typedef struct spyi_sl_attribute spyi_sl_attribute;
-// Argument of the functions spReflectionEntryPoint_...
+// The argument of the functions spReflectionEntryPoint_...
 typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
 
 // >>objects: obj->v->function(obj, ...)
 
-typedef void (*spyi_sl_slot)(void); // a slot that we never call
+typedef void (*spyi_sl_slot)(void); // a function of the table that we never call
 
 #define SPYI_SL_OBJECT(name)                                                                                 \
     typedef struct name name;                                                                                \
@@ -28745,7 +28778,7 @@ struct spyi_sl_blob_table {
     size_t (*getBufferSize)(spyi_sl_blob *);
 };
 
-struct spyi_sl_files_table { // ISlangFileSystem; we implement it
+struct spyi_sl_files_table { // ISlangFileSystem, which we implement
     SPYI_SL_UNKNOWN(spyi_sl_files)
     void *(*castAs)(spyi_sl_files *, const spyi_sl_uuid *);
     spyi_sl_result (*loadFile)(spyi_sl_files *, const char *path, spyi_sl_blob **);
@@ -28754,7 +28787,7 @@ struct spyi_sl_files_table { // ISlangFileSystem; we implement it
 typedef struct spyi_sl_option {
     int32_t name;
     struct {
-        int32_t kind; // 0: integers, 1: strings
+        int32_t kind; // 0 for integers, 1 for strings
         int32_t int0, int1;
         const char *string0, *string1;
     } value;
@@ -28796,7 +28829,7 @@ typedef struct spyi_sl_global_desc {
 } spyi_sl_global_desc;
 
 typedef struct spyi_sl_source_location {
-    const char *filePath; // valid as long as its session
+    const char *filePath; // valid as long as the option's session
     spyi_sl_int line, column;
 } spyi_sl_source_location;
 
@@ -29019,8 +29052,8 @@ typedef struct spyi_sl_library {
 // `path` and `places` are desc.slang_library and desc.slang_paths.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                                    const spyi_sl_library **library, spyi_text *error);
-// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0 means that
-// none is known by its path, since only the system's own search may find one.
+// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. Returns
+// 0 if no file is known by its path, because only the system's own search may find one.
 SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count, spyi_text *found);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -29047,32 +29080,35 @@ SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                                void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
                                void *context, spyi_text *error);
 
-// A task calls these two around a libslang call that may last. In between, its caller may leave, so libslang
-// must only read memory that the task owns. When the caller has left, spyi_sl_end_long() does not return.
+// A task calls these two around a libslang call that may take long. In between, its caller may leave, so
+// libslang must only read memory that the task owns. When the caller has left, spyi_sl_end_long() does not
+// return.
 SPYI_FN void spyi_sl_begin_long(void);
 SPYI_FN void spyi_sl_end_long(void);
 // For callbacks from libslang: between these two the caller cannot leave. come_back() returns false when the
 // caller has left already; then the callback must not touch the caller's memory.
 SPYI_FN bool spyi_sl_come_back(bool *away);
 SPYI_FN void spyi_sl_go_back(bool away);
-// Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task: at once.
+// Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task it runs at
+// once.
 SPYI_FN void spyi_sl_on_caller(void (*func)(void *context), void *context);
-SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // on the worker's thread only
+SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // may only be called on the worker's thread
 // The worker counts its open sessions by these. Only the worker that opened a session may close it.
 SPYI_FN void spyi_sl_live_opened(spyi_sl_live *live);
 SPYI_FN void spyi_sl_live_ready(void); // the session being opened now has an owner, who closes it
 SPYI_FN void spyi_sl_live_closed(spyi_sl_live *live);
-SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // whether another worker opened it
+SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // returns whether another worker opened the
+                                                             // session
 // Closes a session, or has its worker do so later. Accepts NULL. Threads: any; never waits.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
 #define SPYI_SL_EMBEDDED_FOLDER                                                                              \
-    "slangpy-embedded" // the search path of the embedded modules; no folder of the disk
+    "slangpy-embedded" // the search path of the embedded modules, which is no folder on disk
 
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // releases *blob, which may be NULL, and sets it to NULL
-// Where diagnostics find source lines: `content` is the text of the file `path`; other files are read again.
+// The source of lines in diagnostics: `content` is the text of the file `path`; other files are read again.
 typedef struct spyi_sl_sources {
     spyi_compiler *compiler;
     const char *path;
@@ -29086,8 +29122,7 @@ SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const 
 
 // >>compiler/session.h --------------------------------------------------------------------------------------
 
-// The structs of compilers, units and their Slang sessions, and the functions that the files that load them
-// share.
+// The structs of compilers, units and their Slang sessions, and functions for all files that load them.
 
 // >>compilers, units and sessions
 
@@ -29096,11 +29131,10 @@ typedef struct spyi_sl_known { // One entry of a session's map from Slang's type
     const spyi_type *type;
 } spyi_sl_known;
 
-// The state of a unit's loading. Only then are files read: kernels and fresh sessions are made from what is
-// in memory.
+// The state of a unit's loading. Files are read only then: kernels and fresh sessions are made from memory.
 typedef struct spyi_sl_loading {
     spyi_unit *unit;
-    spyi_text notes; // about files that exist and could not be used
+    spyi_text notes; // notes about files that exist and could not be used
 } spyi_sl_loading;
 
 // The file system that a session sees. `object` must stay the first member.
@@ -29127,7 +29161,8 @@ struct spyi_sl_live {
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
     size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
-    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means not looked up yet
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means that the type has not been looked up
+                          // yet
     uint32_t by_id_count;
     spyi_sl_known *known; // a hash table with open addressing
     uint32_t known_count, known_capacity;
@@ -29140,7 +29175,7 @@ typedef struct spyi_sl_stored {
     size_t size;
 } spyi_sl_stored;
 
-typedef struct spyi_code_target spyi_code_target; // target.h
+typedef struct spyi_code_target spyi_code_target; // declared in target.h
 
 struct spyi_compiler {
     spyi_context *ctx;
@@ -29155,24 +29190,25 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // 1 if the log has said already that spirv-opt is missing
-    char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
+    spyi_atomic told_optimization; // 1 if the log already has a message that spirv-opt is missing
+    char bounds_record[24];        // the address as a Slang literal; "" means that tensors do not check their
+                                   // indices
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
     uint64_t embedded_hash;         // hash of the embedded modules' text
     struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
                                     // none
-    bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
+    bool packed, recording;         // `store` is a pack: it either takes libslang's place or is recorded
     spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
-    spyi_atomic unit_count;         // units ever made; gives each its serial
+    spyi_atomic unit_count;         // number of units that were made so far, which gives each unit its serial
     spy_file_hook hook;
     spyi_atomic loads;
-    spyi_atomic code_hits, code_misses; // kernels whose code the store had, and had not
+    spyi_atomic code_hits, code_misses; // kernels whose code the store had, and kernels whose code it had not
 };
 
-// A file that a unit read or looked for. A changed stamp means that the unit has changed.
+// A file that a unit read or searched for. A changed stamp means that the unit has changed.
 typedef struct spyi_sl_watched {
     char *path;
     uint64_t stamp; // the file's stamp before it was read; 0 means that there is no such file
@@ -29183,12 +29219,12 @@ struct spyi_unit {
     uint32_t serial;        // unique in the compiler
     spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
-    char *given_name, *given_path; // copies from the desc; NULL if not given
+    char *given_name, *given_path; // copies of the desc's strings; NULL if not given
     char *appended;                // text behind the module's own; NULL if there is none
     spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
-    // Its text may use visibility words; then declarations without `public` are not callable.
+    // The unit's text may use visibility words; then declarations without `public` are not callable.
     bool has_visibility;
     char **conformances;
     size_t conformance_count;
@@ -29204,22 +29240,24 @@ struct spyi_unit {
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
     spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
-    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
-    // Of its functions, a line each: the name of one that is nothing but a network, "!" and the name of another.
+    spyi_text cuda_kernels; // names of the unit's [CudaKernel] functions, one on each line, if
+                            // cuda_kernels_asked is set
+    // For the unit's functions, one on each line: the name of a function that is nothing but a network, or
+    // "!" and the name of another function.
     spyi_text networks;
     bool cuda_kernels_asked; // cuda_kernels and networks are filled
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
-    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL means that nothing has
-                                   // been read yet
+    struct spyi_sl_nested *nested; // the functions and calls that nested.c has read from the unit's modules;
+                                   // NULL if it has read none yet
     char **imports;                // names of the module_count modules
     size_t module_count;           // number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
-    // Names the unit in questions of memo.h: equal for units of equal text, imports and options. Empty: its answers
-    // are not kept on disk.
+    // The unit's name in questions of memo.h: equal for units of equal text, imports and options. If it is
+    // empty, the unit's answers are not kept on disk.
     spyi_text identity;
-    spyi_sl_live *live; // NULL means that its answers have come from disk so far
+    spyi_sl_live *live; // NULL means that all answers so far have come from disk
 };
 
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
@@ -29233,25 +29271,25 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 
 // >>session.c
 
-// Appends the folder of a path, without its last slash; "." when the path has none.
+// Appends the folder of a path, without its last slash; "." if the path has none.
 SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
-// a lost worker. `kib`: KiB that the coming query will leave in it. NULL means that the session is lost, and
-// that no fresh one can be made.
+// a lost worker. `kib`: KiB that the coming query will leave in it. Returns NULL if the session is lost and
+// no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
-SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
+SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // may only be called on the session's worker thread
 // Calls loadModuleFromSourceString() so that the task's caller may leave. NULL means that the text does not
 // compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
-// Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
-// NULL, and then `messages` says why.
+// Opens a session with the unit's modules: from `content`, or, if that is NULL, from their serialized form.
+// Returns NULL on failure; `messages` then says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
-// The first keeps the modules of the unit's session in serialized form, the second those embedded modules
-// that the compiler does not have yet.
+// spyi_sl_store() keeps the modules of the unit's session in serialized form, spyi_sl_keep_embedded() those
+// embedded modules that the compiler does not have yet.
 SPYI_FN bool spyi_sl_store(spyi_unit *unit);
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session);
 SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count);
@@ -29270,35 +29308,36 @@ SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading,
                               spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // interfaces.c: writes to `out` the text with an attribute at each differentiable function that takes an
-// interface, which libslang needs to differentiate it. Returns false and leaves `out` alone without any.
+// interface, which libslang needs to differentiate it. Returns false and leaves `out` alone if the text has
+// no such function.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
-// Where the next code begins at or behind `p`: after white space, comments and quoted text.
+// Returns the position of the next code at or behind `p`: after white space, comments and quoted text.
 SPYI_FN const char *spyi_skip_blank(const char *p);
-SPYI_FN const char *spyi_skip_directive(const char *p); // the line after a preprocessor directive
-// What follows the bracket that closes the one at `p`; NULL when none does.
+SPYI_FN const char *spyi_skip_directive(const char *p); // returns the line after a preprocessor directive
+// Returns the position behind the bracket that closes the one at `p`; NULL if there is none.
 SPYI_FN const char *spyi_skip_brackets(const char *p, char open, char close);
-// Whether `word` occurs in the code of `text` before `end`.
+// Returns whether `word` occurs in the code of `text` before `end`.
 SPYI_FN bool spyi_has_word(const char *text, const char *end, const char *word, size_t length);
 // library_names.c: writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it names.
 // Returns false and leaves `out` alone when nothing is to be added. `loading` NULL: files that the text includes are not looked at.
 SPYI_FN bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
                                      const spyi_text *source, spyi_text *out);
-// Puts what libslang shall read in the place of `text`: both of the above.
+// Replaces `text` by the text that libslang must read, with the changes of interfaces.c and library_names.c.
 SPYI_FN void spyi_source_adapt(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
                                spyi_text *text);
-// Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to where it
-// was found.
+// Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to the path
+// where it was found.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,
                                     spyi_text *error);
-SPYI_FN bool spyi_source_is_precompiled(const char *path); // whether the path ends in .slang-module
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // returns whether the path ends in .slang-module
 // Checks a precompiled module and removes its seal. Returns false when it is damaged, has no seal and is not
 // `trusted`, or was written by another Slang version; `error` says which.
 SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted,
                                 spyi_text *bytes, spyi_text *error);
 SPYI_FN void spyi_source_seal(spyi_text *bytes);
 SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all watched files
-// Takes the unit's files as unchanged from now on, and also watches those of `failed` (NULL: none), a unit
-// whose reload failed.
+// Takes the unit's current files as unchanged, and also watches those of `failed`, a unit whose reload failed
+// (NULL if there is none).
 SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 
 // >>options.c
@@ -29307,13 +29346,13 @@ enum { SPYI_SL_MOST_OPTIONS = 10 };
 // Fills `out` with the options of every session and of this unit, and returns their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
 SPYI_FN spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value);
-SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // an option for linkWithOptions()
+SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // returns an option for linkWithOptions()
 // Checks that target and library support the unit's options. `notes` gets the options that have no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
-// What the files of src/compiler share beyond sessions: conversion of Slang's types and functions to
+// Declarations for all files of src/compiler besides sessions: conversion of Slang's types and functions to
 // spyi_type and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 
 // >>code.c
@@ -29331,30 +29370,30 @@ SPYI_FN bool spyi_sl_name_is_safe(const char *name);
 // separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
-                                         const char *name); // NULL when there is none
+                                         const char *name); // returns NULL if there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL means that the unit's modules do not
-                                                              // know it
+                                      const spyi_type *type); // returns NULL if the unit's modules do not
+                                                              // know the type
 // Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
 // layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
-SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whether it is T[]
+SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // returns whether the type is T[]
 // Records the `extern` types, which only a link completes, as types without a layout, so that libslang is
 // never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// Finds the function or set of overloads called `name`; NULL when there is none. *constructed becomes the
+// Finds the function or set of overloads called `name`; NULL if there is none. *constructed becomes the
 // struct, if the functions are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
-// Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
+// Returns the type before the last "::" or "." of `name`; NULL if nothing or a namespace is there.
 SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Returns whether a function that was found by `name` is a method that needs an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
-// Returns whether a module of the session declares the function; else Slang's core module does.
+// Returns whether a module of the session declares the function; otherwise Slang's core module does.
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
@@ -29364,17 +29403,18 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // >>inputs.c and input_walk.c
 
-// The binding of one shader parameter, as Slang numbers it.
+// The binding of one shader parameter in Slang's numbers.
 typedef struct spyi_sl_binding {
     // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
     // number.
     uint32_t set, binding;
     // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // For a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
+    // For a buffer, the length of the array whose first element it is; 1 if it is not in an array; 0 for a
+    // later element.
     uint32_t count;
-    const spyi_type *texel; // element type of a typed buffer; else NULL
-    uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
+    const spyi_type *texel; // element type of a typed buffer; otherwise NULL
+    uint8_t kind;           // spyi_parameter_kind of a texture or sampler; otherwise 0
 } spyi_sl_binding;
 
 // Lists all shader parameters of a linked program except the kernel's own block. bindings[i] belongs to
@@ -29383,7 +29423,7 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
 // >>stage.c
-// Returns Slang's number of a stage, SPYI_STAGE_*; of 0 that of compute.
+// Returns Slang's number of a stage SPYI_STAGE_*; 0 stands for compute.
 SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage);
 
 // >>entry.c
@@ -29394,20 +29434,20 @@ SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entr
                                                 spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Appends lines on the functions of a module's IR, as spyi_unit.networks has them.
+// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks.
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
 // >>resolve.c
-// Returns whether the text compiles; else `out` gets Slang's messages. `what` becomes a part of the module's
-// name. Cost: 3 ms.
+// Returns whether the text compiles; if not, `out` gets Slang's messages. `what` becomes a part of the
+// module's name. Cost: 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
 
 // >>nested.c
 
 typedef struct spyi_sl_nested spyi_sl_nested;
-SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // accepts NULL
+SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // `nested` may be NULL
 // Returns whether all functions that a kernel's derivative differentiates have a derivative in its mode.
 // `kernel` is the kernel's loaded module, `source` its text. On false `why` names the function and says what
 // to write.
@@ -29416,7 +29456,7 @@ SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spy
 
 // >>names.c
 
-// Returns whether it is the name of a function that Slang adds itself: a constructor, or a derivative.
+// Returns whether the name belongs to a function that Slang adds itself: a constructor, or a derivative.
 SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 // >>compiler/memo.h -----------------------------------------------------------------------------------------
@@ -29439,15 +29479,16 @@ typedef struct spyi_memo {
     spyi_text question;
 } spyi_memo;
 
-// Writes the fields of an answer, or reads them back.
+// Writes the fields of an answer, or reads them.
 typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
 
-// Begins a question about the unit; `kind` says what is asked; `name` is a part of the question, or NULL.
+// Begins a question about the unit. `kind` names the question; `name` is a part of it, or NULL.
 SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
 SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
 SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);
 SPYI_FN void spyi_memo_add_type(spyi_memo *m, const spyi_type *type);
-// Returns whether the answer is known, and reads it into `answer`. After false, `answer` may hold parts of one.
+// Returns whether the answer is known, and reads it into `answer`. After false, `answer` may be partly
+// filled.
 SPYI_FN bool spyi_memo_recall(spyi_memo *m, spyi_memo_fields fields, void *answer);
 SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer);
 SPYI_FN void spyi_memo_end(spyi_memo *m);
@@ -29458,16 +29499,17 @@ SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a 
 
 // >>units
 
-// Gives the unit, whose own text is `content`, the identity and the answers of an earlier process's. Returns false
-// when there is none; the unit is then to be opened, and spyi_memo_keep_unit() called.
+// Gives the unit, whose own text is `content`, the identity and the answers of an earlier process. Returns
+// false if there are none; the caller must then open the unit and call spyi_memo_keep_unit().
 SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings);
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
-// Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
+// Gives the unit the pack's answers under the unit's name; its file is not read. `error` says what is
+// missing.
 SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
-// Opens the session of a unit that has had its answers from disk. NULL means that its modules are neither on disk
-// any more nor their files unchanged.
+// Opens the session of a unit that has had its answers from disk. Returns NULL if its modules are no longer
+// on disk and its files have changed.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
-// Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
+// Fills unit->stored, and that of the units that it links, from disk. Returns false if they are not there.
 SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);
 // Fills the serialized forms of embedded modules from disk, and keeps those that a session has compiled.
 SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *compiler);
@@ -29703,7 +29745,7 @@ SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *para
 
 SPYI_COLD_BEGIN
 
-// The fields of what compiler.h gives, in one order for writing and reading.
+// The fields of compiler.h's structs, in one order for writing and reading.
 
 enum { SPYI_MOST_STREAM_PARAMS = 4096, SPYI_MOST_STREAM_ITEMS = 65536 };
 
@@ -29766,7 +29808,7 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
         "a kernel's parameter cannot be");
 }
 
-// Returns whether an input lies within what the kernel has.
+// Returns whether an input lies within the kernel's parameters.
 static bool spyi_input_fits(const spyi_inputs *inputs, const spyi_input *input) {
     bool data = input->kind == SPYI_INPUT_DATA, binding = input->kind == SPYI_INPUT_BINDING;
     if (!data && !binding)
@@ -29918,7 +29960,8 @@ static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part
 }
 
 // Returns whether a line only says that an earlier error ended the work, or is an error in one of the
-// embedded modules. Those compile, except when libslang reads them after an error in the user's module.
+// embedded modules. These modules compile, except when libslang reads them after an error in the user's
+// module.
 static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
     static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
     if (spyi_diagnostic_has(&f[2], SPYI_SL_EMBEDDED_FOLDER "/")) return true;
@@ -30016,7 +30059,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // repeats the line before
+        // such a line repeats the line before
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue;
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);
@@ -30078,8 +30122,8 @@ typedef struct spyi_sl_symbol {
 static const spyi_sl_symbol spyi_sl_symbols[] = { SPYI_SL_FUNCTIONS(SPYI_SL_SYMBOL) };
 #undef SPYI_SL_SYMBOL
 
-// Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
-// it was.
+// Opens `path` and fills the table. On failure appends one line about the path to `tried` and leaves the
+// table as it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
     void *handle = spyi_library_open(path);
     if (!handle) {
@@ -30134,7 +30178,7 @@ static bool spyi_sl_open_in(const char *folder, spyi_sl_library *library, spyi_t
 
 static bool spyi_sl_search(const char *path, const char *const *places, size_t place_count,
                            spyi_sl_library *library, spyi_text *tried) {
-    // A path that the user gave is the only one tried: no silent fallback.
+    // A path that the user gave is the only one that is tried, so that there is no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
         return spyi_sl_open(path, library, tried);
@@ -30194,7 +30238,7 @@ spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t p
     spyi_text tried = { NULL, 0, 0 };
     spyi_fork_watch();
     spyi_global_lock();
-    // This is a forked child, in which the parent's users and worker do not exist.
+    // This process is a forked child, in which the parent's users and worker do not exist.
     if (library->fork_count != spyi_fork_count()) {
         library->fork_count = spyi_fork_count();
         library->users = 0;
@@ -31002,7 +31046,7 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
 
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
-// Returns where the next code begins at or behind `p`: skips white space, comments and quoted text.
+// Returns the position of the next code at or behind `p`: skips white space, comments and quoted text.
 const char *spyi_skip_blank(const char *p) {
     for (;;) {
         const char *begin = p;
@@ -31027,7 +31071,7 @@ const char *spyi_skip_directive(const char *p) {
     return *p ? p + 1 : p;
 }
 
-// Returns what follows the bracket that closes the one at `p`; NULL when none does.
+// Returns the position behind the bracket that closes the one at `p`; NULL if there is none.
 const char *spyi_skip_brackets(const char *p, char open, char close) {
     int depth = 0;
     while (*(p = spyi_skip_blank(p))) {
@@ -31088,7 +31132,7 @@ static void spyi_find_interfaces(const char *text, spyi_text *declared) {
     }
 }
 
-// Returns whether a function shall be inlined whose declaration begins at `head` and whose name ends at `p`.
+// Returns whether a function must be inlined whose declaration begins at `head` and whose name ends at `p`.
 static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
     static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
     size_t length = (size_t)(p - name);
@@ -31123,7 +31167,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
             spyi_text_add_n(out, copied, (size_t)(head - copied));
             spyi_text_add(out, "%s", spyi_inline_mark);
             copied = head;
-            head = p; // one attribute for each function
+            head = p; // each function gets one attribute
             changed = true;
             continue;
         }
@@ -31142,13 +31186,16 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
 
 // >>compiler/library_names.c --------------------------------------------------------------------------------
 
-// Gives a text the modules of slangpy's Slang library that it names. `import slangpy;` shows all public names of the library, but libslang
-// reads and links every module that a program imports, named or not: those for derivatives alone make a new kernel half as slow again.
-// So slangpy has only what most texts name, the rest lies in modules beside it, and where a text names what is in one of these, its import
-// is written behind the text's own, on the same line, so that every line keeps its number.
+// Gives a text the modules of slangpy's Slang library whose names it uses. `import slangpy;` shows all public
+// names of the library, but libslang reads and links every module that a program imports, used or not: the
+// modules for derivatives alone make a new kernel half as slow again. So the module slangpy has only the
+// names that most texts use, and the rest lies in modules beside it. If a text uses a name of one of these,
+// the module's import is written behind the text's own import, on the same line, so that every line keeps its
+// number.
 //
-// A struct's atomicAdd(RWByteAddressBuffer, uint, This) is made generic over the buffer, because tensors and gradients lie at addresses,
-// which no RWByteAddressBuffer can be made of; atomic_add, which calls it for an address, is written behind it.
+// A struct's atomicAdd(RWByteAddressBuffer, uint, This) is made generic over the buffer, because tensors and
+// gradients lie at addresses, and no RWByteAddressBuffer can be made of an address; atomic_add, which calls
+// it for an address, is written behind it.
 
 enum {
     SPYI_NAMES_MODULES = 7,
@@ -31158,7 +31205,7 @@ enum {
     SPYI_NAMES_CONTEXT = 8,
     SPYI_NAMES_SIZES = 16,
     SPYI_NAMES_TEXTURE = 32,
-    SPYI_NAMES_PLAIN = 64 // only of texts that name [Differentiable], too
+    SPYI_NAMES_PLAIN = 64 // only for texts that also use [Differentiable]
 };
 
 static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic",       "slangpy_diff",
@@ -31166,7 +31213,8 @@ static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_ato
                                                                     "slangpy_sizes",        "slangpy_texture",
                                                                     "slangpy_texture_plain" };
 
-// A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
+// Common words may be names of the text itself: such a word counts only if the text, or a file that it
+// includes, imports slangpy.
 static const struct spyi_library_name {
     const char *word;
     uint8_t module;
@@ -31226,14 +31274,14 @@ static const struct spyi_library_name {
 };
 enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_names[0] };
 
-// What one text and the files that it includes name.
+// The names that one text and the files that it includes use.
 typedef struct spyi_named {
     spyi_compiler *compiler;
-    spyi_sl_loading *loading; // NULL means that included files are not looked at
-    uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
-    uint32_t imported;        // modules that the text imports by itself
+    spyi_sl_loading *loading; // NULL means that included files are not read
+    uint64_t seen, declared;  // bits of the words of spyi_library_names: bit i is word i
+    uint32_t imported;        // bits of the modules that the text imports by itself
     bool imports_slangpy, exported, rewrites;
-    const char *behind; // where imports are written; NULL means nowhere
+    const char *behind; // position where imports are written; NULL means that there is none
 } spyi_named;
 
 static bool spyi_word_is(const char *word, const char *end, const char *other) {
@@ -31254,7 +31302,7 @@ static const char *spyi_import_name(const char **name) {
 
 static void spyi_find_named(spyi_named *named, const char *path, const char *text, int depth);
 
-// Looks at a file that is included, where libslang will find it.
+// Reads a file that is included, where libslang will find it.
 static void spyi_find_included(spyi_named *named, const char *path, const char *name, size_t length,
                                int depth) {
     spyi_text at = { NULL, 0, 0 }, text = { NULL, 0, 0 };
@@ -31284,7 +31332,7 @@ static void spyi_find_included(spyi_named *named, const char *path, const char *
     spyi_text_free(&text);
 }
 
-// Reads an import that begins behind its keyword; returns what follows it.
+// Reads an import that begins behind its keyword; returns the position behind it.
 static const char *spyi_find_import(spyi_named *named, const char *p, bool exported) {
     const char *name = p, *end = spyi_import_name(&name);
     const char *behind = strchr(end, ';');
@@ -31303,7 +31351,7 @@ static const char *spyi_find_import(spyi_named *named, const char *p, bool expor
 static void spyi_find_named(spyi_named *named, const char *path, const char *text, int depth) {
     static const char *const declaring[] = { "struct", "class",     "interface",
                                              "enum",   "typealias", "associatedtype" };
-    const char *last = text, *last_end = text; // the word before
+    const char *last = text, *last_end = text; // the word before the current one
     for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
         while (spyi_is_word(*p)) ++p;
@@ -31355,7 +31403,7 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                              spyi_text *out) {
     enum { MOST = 64 };
     const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
-    const char *body_end = NULL; // where the copy of a rewritten function is written
+    const char *body_end = NULL; // position where the copy of a rewritten function is written
     int depth = 0;
     for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -31395,7 +31443,8 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                 const char *block = depth > 0 && depth < MOST ? blocks[depth] : NULL;
                 const char *block_end = block ? spyi_skip_brackets(block, '{', '}') : NULL;
                 if (block_end && !spyi_has_word(block, block_end, "atomic_add", 10)) body_end = behind_body;
-            } else if (overrides && !bytes) { // the interface's is generic: there is nothing to override
+            } else if (overrides && !bytes) { // the interface's function is generic, so there is nothing to
+                                              // override
                 const char *word = strstr(head, "override");
                 spyi_text_add_n(out, copied, (size_t)(word - copied));
                 copied = word + 8;
@@ -31454,7 +31503,7 @@ void spyi_source_adapt(spyi_compiler *compiler, spyi_sl_loading *loading, const 
 
 // >>compiler/options.c --------------------------------------------------------------------------------------
 
-// Turns a unit's compile options into Slang's options, and rejects those that the target or the library
+// Turns a unit's compile options into Slang's options, and rejects options that the target or the library
 // lacks.
 
 spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
@@ -31510,7 +31559,7 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
 
 // >>compiler/compiler.c -------------------------------------------------------------------------------------
 
-// Compilers: what all units of a device share, and the library that the first unit opens.
+// Compilers: the state that all units of a device share, and the library that the first unit opens.
 
 // The functions that return a target's table, indexed by spyi_target.
 static const spyi_code_target *(*const spyi_code_targets[SPYI_TARGET_COUNT])(void) = { spyi_code_spirv,
@@ -31534,7 +31583,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->ctx = ctx;
     c->types = types;
     c->rules = spyi_rules_of(desc->target);
-    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL; // a pack has what it made
+    // A build without a compiler takes all code from a pack.
+    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL;
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -31606,7 +31656,7 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     ready = c->library != NULL;
     c->library = library;
     spyi_global_unlock();
-    if (ready) { // another thread opened the library in the meantime
+    if (ready) { // another thread has opened the library in the meantime
         spyi_sl_release();
         return SPY_OK;
     }
@@ -31624,7 +31674,7 @@ static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
         if (memcmp(uuid, &ours[i], sizeof *uuid) == 0) return self;
-    return NULL; // Slang asks for interfaces of its own first
+    return NULL; // Slang first asks whether the object has other interfaces
 }
 
 static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
@@ -31632,8 +31682,7 @@ static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uui
     return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
 }
 
-// addRef and release: the object is a part of a spyi_sl_live, which outlives its session, so nothing is
-// counted.
+// addRef() and release() do nothing: the object is a part of a spyi_sl_live, which outlives its session.
 static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     (void)self;
     return 1;
@@ -31715,7 +31764,7 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     if (!embedded) {
         if (!loading) files->refused = true;
         found = loading && spyi_source_read(compiler, loading, path, text);
-        // When it cannot be used, Slang asks for its source file next.
+        // If the precompiled file cannot be used, Slang asks for its source file next.
         if (found && spyi_source_is_precompiled(path)) {
             spyi_text why = { NULL, 0, 0 };
             // Slang's own modules have no seal, and are as trusted as the library beside them.
@@ -31777,9 +31826,10 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // >>compiler/memo.c -----------------------------------------------------------------------------------------
 
-// Answers of libslang on disk: see memo.h.
+// Answers of libslang that are kept on disk; see memo.h.
 
-// Raise this number with every change of what the compiler's functions answer, or of how answers are written.
+// Raise this number with every change of the answers of the compiler's functions, or of how answers are
+// written.
 enum { SPYI_MEMO_VERSION = 5, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
@@ -31797,7 +31847,7 @@ static void spyi_memo_add(spyi_text *out, const void *data, size_t size) {
     spyi_text_add_n(out, (const char *)data, size);
 }
 
-static void spyi_memo_text_into(spyi_text *out, const char *text) { // NULL and "" differ
+static void spyi_memo_text_into(spyi_text *out, const char *text) { // this tells NULL from ""
     uint32_t size = text ? (uint32_t)strlen(text) + 1 : 0;
     spyi_memo_add(out, &size, sizeof size);
     if (size) spyi_memo_add(out, text, size);
@@ -31860,7 +31910,7 @@ SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer)
     spyi_text bytes = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     spyi_stream r;
-    // While it was asked, the unit may have been found to be another one than on disk.
+    // While libslang was asked, the unit may have been found to differ from the one on disk.
     if (!m->unit || !m->unit->identity.size) return;
     spyi_memo_open(&r, m->unit->compiler, &bytes);
     r.out = &bytes;
@@ -31886,8 +31936,8 @@ SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer) {
 
 // >>a unit's identity
 
-// Appends what all questions of a compiler depend on. Returns false when the library that would answer cannot be
-// told without opening it.
+// Appends the properties of a compiler that all questions depend on. Returns false when the library that
+// would answer is not known without opening it.
 static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     uint32_t numbers[4] = { SPYI_MEMO_VERSION, (uint32_t)c->target->format, c->print, SPY_VERSION };
     spyi_text library = { NULL, 0, 0 };
@@ -31934,7 +31984,7 @@ static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *cont
     return known;
 }
 
-// A file that the unit read, or looked for in vain.
+// A file that the unit read or searched for without finding it.
 typedef struct spyi_memo_file {
     char *path;
     bool exists;
@@ -31950,7 +32000,8 @@ typedef struct spyi_memo_unit {
     spyi_text warnings;
 } spyi_memo_unit;
 
-// The paths of its files, which depend on the unit's text alone as long as no file is added or removed.
+// Writes or reads the paths of the unit's files, which depend only on the unit's text as long as no file is
+// added or removed.
 static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     void *files = u->files;
     spyi_stream_list(r, &u->file_count, SPYI_MEMO_MOST_FILES, &files, sizeof *u->files);
@@ -31961,7 +32012,7 @@ static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     }
 }
 
-// The properties of a unit, which hold once its files have been found unchanged.
+// Writes or reads the properties of a unit, which are valid once its files have been found unchanged.
 static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
     spyi_memo_unit *u = (spyi_memo_unit *)answer;
     void *imports = u->imports;
@@ -31980,7 +32031,7 @@ static void spyi_memo_unit_free(spyi_memo_unit *u) {
     memset(u, 0, sizeof *u);
 }
 
-// Reads the file as it is now, and watches it from now on.
+// Reads the current file, and watches it from now on.
 static void spyi_memo_read_file(spyi_unit *unit, const char *path, spyi_memo_file *file) {
     spyi_sl_loading loading;
     spyi_text text = { NULL, 0, 0 };
@@ -32009,9 +32060,9 @@ static int spyi_memo_compare_files(const void *a, const void *b) {
     return strcmp(((const spyi_memo_file *)a)->path, ((const spyi_memo_file *)b)->path);
 }
 
-// Lists the files that the unit has read or looked for, as they are now, in the order of their paths. Slang looks for
-// NAME.slang-module, and then for NAME.slang unless slangpy's own module of that name is at hand in serialized form,
-// which it is not for the first module of a process. So the list has both.
+// Lists the current state of the files that the unit has read or searched for, in the order of their paths.
+// Slang searches for NAME.slang-module, and then for NAME.slang unless slangpy's own module of that name is
+// available in serialized form, which it is not for the first module of a process. So the list has both.
 static bool spyi_memo_list_files(spyi_unit *unit, spyi_memo_unit *u) {
     static const char ending[] = "-module";
     size_t count = unit->watched_count;
@@ -32103,7 +32154,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
-        spyi_memo_text_into(out, unit->appended); // the library's own, for gradients of one draw
+        spyi_memo_text_into(out, unit->appended); // text of the library itself, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {
@@ -32206,7 +32257,7 @@ static void spyi_memo_keep_blob(spyi_compiler *c, const spyi_sl_stored *stored, 
     spyi_text_free(&question);
 }
 
-// What is kept of a serialized module beside its bytes.
+// Writes or reads the members of a serialized module besides its bytes.
 static void spyi_memo_stored_fields(spyi_stream *r, spyi_sl_stored *stored, spyi_memo_hash *hash) {
     spyi_stream_text(r, &stored->name);
     spyi_stream_text(r, &stored->path);
@@ -32263,13 +32314,13 @@ SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
     return good;
 }
 
-// Opens the unit from its text, as a first load does. NULL means that the text is not the one that the
+// Opens the unit from its text, as a first load does. Returns NULL if the text is not the one that the
 // answers are about.
 static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
     spyi_sl_loading loading;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };
     spyi_text identity = { NULL, 0, 0 };
-    spyi_unit reader; // notes the files that are read now: other threads look at the unit's own list
+    spyi_unit reader; // notes the files that are read now, because other threads read the unit's own list
     memset(&reader, 0, sizeof reader);
     reader.compiler = unit->compiler;
     reader.trusted = unit->trusted;
@@ -32311,7 +32362,7 @@ static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit) {
     spyi_text messages = { NULL, 0, 0 };
     spyi_sl_live *live = NULL;
-    // The text comes first, as only a session made of text knows lines and comments.
+    // The text comes first, because only a session made of text knows lines and comments.
     for (size_t i = 0; i < unit->link_count; i++) (void)spyi_memo_recall_stored(unit->links[i]);
     live = spyi_memo_open_text(unit);
     if (!live && spyi_memo_recall_stored(unit)) live = spyi_sl_live_open(unit, NULL, NULL, &messages);
@@ -32336,7 +32387,7 @@ SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, cons
         spyi_memo_open(&r, unit->compiler, &bytes);
         r.out = &bytes;
         spyi_memo_path_fields(&r, &u);
-        // A file that changed since it was read would get the other text's answers.
+        // A file that changed since it was read would get the answers for the other text.
         if (spyi_memo_close(&r) && spyi_failed_allocations() == failed && !spyi_unit_changed(unit)) {
             spyi_memo_modules modules = { unit->compiler, unit->stored, (uint32_t)unit->stored_count };
             spyi_memo m;
@@ -32453,7 +32504,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
         for (size_t i = 0; i < c->include_path_count; ++i) paths[path_count++] = c->include_paths[i];
         if (c->embedded_count) paths[path_count++] = SPYI_SL_EMBEDDED_FOLDER;
         if (unit->options
-                .experimental_features) { // `import slang.neural;`: Slang's own modules lie beside it
+                .experimental_features) { // `import slang.neural;` needs Slang's own modules, which lie
+                                          // beside the library
             spyi_sl_folder(c->library->path, &standard);
             spyi_text_add(&standard, "/slang-standard-module-%s", c->library->version);
             paths[path_count++] = spyi_text_str(&standard);
@@ -32528,7 +32580,7 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_sto
     spyi_sl_session *session = live->session;
     spyi_sl_module *module = NULL;
     spyi_sl_loading *loading = live->files.loading;
-    live->files.loading = NULL; // files may have changed since, so none is read
+    live->files.loading = NULL; // no file is read, because files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -32582,18 +32634,20 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        // AtomicTensor of a serialized module: libslang throws an exception at `t[i]` and at most forms of t.load().
+        // These modules have AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
+        // of t.load() if the module is serialized.
         if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
             continue;
         const char *path = module->v->getFilePath(module);
-        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // else it is a user's file of the same name
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // otherwise the module is a user's file of the
+                                                           // same name
             spyi_sl_serialize(module, &compiler->embedded_stored[i]);
     }
 }
 
-// Fills `stored` with the module as the compiler keeps it, if it is an embedded one: serializing slangpy_diff takes
-// 150 ms each time. Returns false if the compiler does not keep it.
+// Fills `stored` with the compiler's copy of an embedded module, because serializing slangpy_diff takes 150
+// ms each time. Returns false if the compiler has no copy.
 static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module *module,
                                   spyi_sl_stored *stored) {
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
@@ -32654,8 +32708,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
         uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
-                                                 // module's name
+        if (spyi_failed_allocations() == failed) // after a failed allocation a part of the text would be
+                                                 // loaded under the module's name
             module =
                 spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);
@@ -32665,7 +32719,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
-    content->size = size; // with the seal, by which the cache on disk tells this content from one without
+    content->size = size; // the content includes the seal, by which the cache on disk tells this content from
+                          // one without a seal
     spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);
@@ -32716,7 +32771,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     for (size_t i = 0; i < unit->link_count; ++i)
         if (!unit->links[i]->stored && !spyi_memo_recall_stored(unit->links[i]))
             spyi_memo_wake(unit->links[i]);
-    // Linked modules are loaded first, except for those that import this very module.
+    // Linked modules are loaded before the unit, except for those that import it.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
             live->module = content ? spyi_sl_load_content(unit, loading, live->session, content, messages)
@@ -32766,7 +32821,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
         spyi_sl_live *fresh = unit->stored ? spyi_sl_live_open(unit, NULL, NULL, &ignored) : NULL;
         spyi_text_free(&ignored);
         if (!fresh && lost) return NULL;
-        if (fresh) { // without a fresh session the old one is used further, and grows
+        if (fresh) { // if there is no fresh session, the old one continues to grow
             spyi_sl_live_close(unit->live);
             unit->live = fresh;
         }
@@ -33115,11 +33170,12 @@ uint32_t spyi_unit_serial(const spyi_unit *unit) {
 
 // Checks and splits names of Slang's types and functions.
 
-// libslang parses a name as an expression. It crashes on pointers, calls and unbalanced brackets, and of two
-// words it takes the first and drops the other. Observed with 2026.12 and 2026.14.1.
+// Returns whether libslang can look up a name. It parses a name as an expression, crashes on pointers, calls
+// and unbalanced brackets, and takes the first of two words and drops the other. Observed with 2026.12 and
+// 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
-    char before = '\0'; // the last character that is no space
+    char before = '\0'; // the last character that is not a space
     bool space = false;
     if (!name || !((spyi_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
     if (strlen(name) > 1000) return false;
@@ -33130,7 +33186,8 @@ bool spyi_sl_name_is_safe(const char *name) {
             continue;
         }
         if (spyi_is_word(c)) {
-            if (space && (spyi_is_word(before) || before == '>')) return false; // "float3 float"
+            // two words, such as "float3 float"
+            if (space && (spyi_is_word(before) || before == '>')) return false;
             if ((before == '.' || before == ':') && c >= '0' && c <= '9') return false;
             if (before == '>' || before == ']') return false;
         } else if (c == '<') {
@@ -33146,7 +33203,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
-        } else if (c == '[') { // only an array size inside <>; spyi_unit_find_type() removes others
+        } else if (c == '[') { // only an array size inside <>, because spyi_unit_find_type() removes others
             if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
@@ -33200,7 +33257,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // Slang gives such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
+    // Slang prints such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
@@ -33231,7 +33288,7 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
         spyi_sl_known *grown = (spyi_sl_known *)spyi_calloc(capacity, sizeof *grown);
-        if (!grown) return; // the map is only a cache
+        if (!grown) return; // without memory the map is not extended, because it is only a cache
         live->known = grown;
         live->known_capacity = capacity;
         for (uint32_t i = 0; i < old_capacity; ++i)
@@ -33264,7 +33321,8 @@ static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl
     }
 }
 
-// libslang crashes when it is asked for the layout of an extern struct, or of a struct with such a field.
+// Notes extern types. libslang crashes when it is asked for the layout of an extern struct, or of a struct
+// with such a field.
 void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
     for (spyi_sl_int i = 0; i < count; ++i) {
@@ -33274,7 +33332,8 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     }
 }
 
-static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: no spy_dtype (intptr_t, bfloat16, generic)
+static spy_dtype spyi_sl_scalar(unsigned slang) { // returns DEFAULT if there is no spy_dtype (intptr_t,
+                                                  // bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
     case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
@@ -33313,8 +33372,8 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of Slang's views of
-// tensors. Such a struct holds a pointer, but a tensor is given for it.
+// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of
+// Slang's views of tensors. Such a struct holds a pointer, but a call gives a tensor for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
     bool pointer = false, site = false;
     if (strncmp(name, "TensorView<", 11) == 0 || strncmp(name, "DiffTensorView<", 15) == 0) return true;
@@ -33343,8 +33402,9 @@ static const spyi_type *spyi_sl_opaque(const spyi_sl_library *lib, spyi_types *t
     return (built ? spyi_type_built : spyi_type_opaque)(types, name, fields, count);
 }
 
-// Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
-// those to structs, its layout is the target's scalar layout; else the type has fields, but no offsets.
+// Makes the type of a struct whose layout libslang must not be asked for. If its fields are plain, or are
+// pointers, for example to structs, its layout is the target's scalar layout; otherwise the type has fields,
+// but no offsets.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
@@ -33381,9 +33441,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = spyi_type_other(types, name);
-    if (spyi_type_is_pair(type)) return type; // Slang's layout of it has no fields and no bytes
+    if (spyi_type_is_pair(type)) return type; // Slang's layout of a pair has no fields and no bytes
     type = NULL;
-    // Checked before libslang lays it out.
+    // This is checked before libslang lays the struct out.
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
@@ -33409,7 +33469,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
         plain = plain && spyi_type_lies_in_structs(fields[i].type) &&
-                fields[i].device_offset >= end; // else members share memory or lie elsewhere
+                fields[i].device_offset >= end; // otherwise members share memory or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
@@ -33422,8 +33482,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
 }
 
 // Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
-// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0 means that the size is
-// generic ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". Returns 0 if the size is
+// generic ("T[N]") or the array unsized ("float[]"); for such types libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -33466,12 +33526,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     spyi_text text = { NULL, 0, 0 };
     spyi_sl_full_name(unit, slang, &text);
-    // Reflection prints a name that Slang does not know: Texture2DMSArray as Texture2DArrayMS.
+    // Reflection prints Texture2DMSArray as Texture2DArrayMS, a name that Slang does not know.
     char *swapped = text.data ? strstr(text.data, "ArrayMS<") : NULL;
     if (swapped && strncmp(text.data, "Texture2D", 9) == 0) memcpy(swapped, "MSArray", 7);
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
-    // Where generic parameters may occur, a type is concrete only if looking up its name gives the same type.
+    // Within generic declarations, a type is concrete only if looking up its name gives the same type.
     if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY &&
         spyi_sl_type_named(unit, live, name) != slang)
         kind = 0;
@@ -33583,8 +33643,8 @@ static void spyi_sl_ask_type(spyi_unit *unit, spyi_sl_live *live, void *context)
 const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
     const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
     if (type || !name) return type;
-    // Sizes are removed from the name here, as "Foo<3>[4][2]" has them in C's order and Slang reads them in
-    // the other.
+    // Sizes are removed from the name here, because "Foo<3>[4][2]" has them in C's order and Slang reads them
+    // in the other order.
     int64_t sizes[8];
     int count = 0;
     spyi_text base = { NULL, 0, 0 };
@@ -33612,7 +33672,7 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         spyi_memo_end(&m);
         type = f.type;
     }
-    for (int i = 0; i < count && type; ++i) // innermost first
+    for (int i = 0; i < count && type; ++i) // the innermost size comes first
         type = type->kind == SPYI_TYPE_OTHER && type->field_count
                    ? spyi_type_struct_array(unit->compiler->types, type, sizes[i])
                    : spyi_type_array(unit->compiler->types, type, sizes[i]);
@@ -33631,7 +33691,8 @@ uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
 }
 
-// Slang lists the overloads in reverse order of declaration; `index` counts in the order of declaration.
+// Returns an overload. Slang lists the overloads in reverse order of declaration; `index` counts in the order
+// of declaration.
 spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
     uint32_t count = spyi_sl_overload_count(unit, function);
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
@@ -33655,7 +33716,7 @@ bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_functio
            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
 }
 
-// Returns the struct whose constructors `name` means, as "Foo", "Foo.__init" or "Foo.$init"; else NULL.
+// Returns the struct whose constructors `name` means, as "Foo", "Foo.__init" or "Foo.$init"; otherwise NULL.
 static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix);
@@ -33701,8 +33762,8 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
     memset(out, 0, sizeof *out);
-    // out->generic: the function is generic, and its arguments were neither inferred nor written in the name.
-    // "GS<half,3>::f" is generic only if f itself has generic parameters.
+    // Sets out->generic if the function is generic, and its arguments were neither inferred nor written in
+    // the name. "GS<half,3>::f" is generic only if f itself has generic parameters.
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
@@ -33769,8 +33830,8 @@ bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *
     return false;
 }
 
-// Slang's own `step` and a user's `step` are one set of overloads. If the set has both, Slang's are marked
-// built_in.
+// Marks Slang's own overloads as built_in if a set of overloads has both Slang's and a user's functions, as
+// for a user's function `step`.
 static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
                                   spyi_overloads *out) {
     bool any = false;
@@ -33854,7 +33915,7 @@ void spyi_overloads_free(spyi_overloads *overloads) {
 
 enum { SPYI_SL_DEEPEST = 8 };
 
-// Slang adds declarations of its own to a module: constructors, and derivatives beside each differentiable
+// Returns whether Slang added the declaration: constructors, and derivatives beside each differentiable
 // function.
 bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
@@ -33914,7 +33975,7 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
 
-// Finds the overload that takes arguments of given types, and its generic arguments. It asks Slang's own
+// Finds the overload that accepts arguments of given types, and its generic arguments. It asks Slang's own
 // overload checker by reflection, which answers only yes or no.
 
 // Finds Slang's types of all arguments. Returns false when Slang does not know one, because libslang would
@@ -33996,7 +34057,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         }
         if (r->good && r->overload >= 0) r->chosen = r->overload;
         for (uint32_t i = 0; r->good && r->chosen < 0 && i < overloads;
-             ++i) { // equal specialisations are the same pointer
+             ++i) { // equal specialisations have the same pointer
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
             if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) r->chosen = (int)i;
         }
@@ -34073,8 +34134,8 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
 
 // >>queries: texts that are compiled only for Slang's messages
 
-// Estimate in KiB of what a query's module leaves in its session when it compiles; one that does not leaves a
-// tenth.
+// Estimate in KiB of the memory that a query's module leaves in its session when it compiles; a query that
+// does not compile leaves a tenth.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
 typedef struct spyi_sl_query {
@@ -34150,7 +34211,8 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&text);
 }
 
-// Slang reports "declaration not accessible" before it looks at arguments, so a call without any is enough.
+// Returns whether the declaration is private. Slang reports "declaration not accessible" before it looks at
+// arguments, so a call without any is enough.
 bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
     if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
     spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };
@@ -34169,9 +34231,9 @@ bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
 
 // Finds out whether a function has a forward or backward derivative. Reflection does not tell: it shows one
 // mark for [Differentiable], [ForwardDifferentiable] and the attributes that name a derivative, and
-// [BackwardDerivativeOf] stands at another function. libslang accepts a kernel that differentiates a function
-// without derivative if the result leaves by an out parameter, as in our kernels: it takes the function for a
-// constant, or crashes. So a query that calls bwd_diff(function) or fwd_diff(function) is compiled.
+// [BackwardDerivativeOf] stands at another function. If a kernel differentiates a function without
+// derivative, libslang accepts it if the result is an out parameter, as in our kernels: it takes the function
+// for a constant, or crashes. So a query that calls bwd_diff(function) or fwd_diff(function) is compiled.
 
 static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
     return type->kind != SPYI_TYPE_VOID && spyi_unit_conforms(unit, type, "IDifferentiable");
@@ -34204,7 +34266,7 @@ static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, b
 }
 
 // Writes a query for a constructor or method: a differentiable function that returns the call's result.
-// bwd_diff takes no name of a constructor, and libslang crashes at bwd_diff of a module's method.
+// bwd_diff does not accept the name of a constructor, and libslang crashes at bwd_diff of a module's method.
 static void spyi_sl_return_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD;
@@ -34237,8 +34299,8 @@ static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
     unit->derivatives = kept;
 }
 
-// Returns whether the query of a marked function failed because it has no derivative. Other errors are the
-// query's own: some types cannot be written in a query, and the arguments may choose another overload.
+// Returns whether the query of a marked function failed because it has no derivative. Other errors come from
+// the query itself: some types cannot be written in a query, and the arguments may choose another overload.
 static bool spyi_sl_lacks_derivative(const spyi_signature *s, const char *why) {
     if (s->callee != SPYI_CALLEE_FUNCTION) return strstr(why, "E41022") != NULL;
     return (strstr(why, "'bwd_diff' is not a member") || strstr(why, "'fwd_diff' is not a member")) &&
@@ -34268,7 +34330,7 @@ SPYI_COLD_END
 
 // >>compiler/slang_ir.h -------------------------------------------------------------------------------------
 
-// What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
+// The functions, calls and derivatives that nested.c reads from the text of modules in Slang's IR.
 
 typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are hashes
     uint64_t *keys;          // 0 means a free slot
@@ -34303,7 +34365,7 @@ struct spyi_sl_nested {
     uint64_t root;
 };
 
-// NULL means that the key is not in the map
+// returns NULL if the key is not in the map
 SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
 SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);
@@ -34340,7 +34402,7 @@ SPYI_FN void spyi_ir_map_free(spyi_ir_map *map) {
     memset(map, 0, sizeof *map);
 }
 
-// When memory runs out, the key is not added.
+// Adds a key. When memory runs out, the key is not added.
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     if (map->count * 2 >= map->capacity) {
         spyi_ir_map grown;
@@ -34364,9 +34426,9 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// Appends an element, all zero, to a growing array. NULL when out of memory.
+// Appends an element, all zero, to a growing array. Returns NULL when out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
-    if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
+    if ((*count & (*count - 1)) == 0) { // a count that is a power of two or 0 means that the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
         if (!grown) return NULL;
         *items = grown;
@@ -34408,8 +34470,8 @@ typedef struct spyi_ir_slice {
     size_t size;
 } spyi_ir_slice;
 
-typedef struct spyi_ir_local { // what an id such as %1 means
-    // The expression that the id was set to, when spyi_ir_reduce() follows it; empty: the id stands for
+typedef struct spyi_ir_local { // the meaning of an id such as %1
+    // The expression that the id was set to, if spyi_ir_reduce() must follow it; empty if the id stands for
     // itself.
     spyi_ir_slice value;
     spyi_ir_slice derivative_of;
@@ -34540,7 +34602,7 @@ static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *va
     return true;
 }
 
-// The text in quotes behind `word`, of a line such as [export("...")].
+// Returns the text in quotes behind `word`, in a line such as [export("...")].
 static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) {
     spyi_ir_slice text = { NULL, 0 };
     if (!spyi_ir_begins(line, word)) return text;
@@ -34557,7 +34619,7 @@ static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
 
 typedef struct spyi_ir_walk { // A walk over the lines of a module's text.
     const char *at;
-    spyi_ir_slice line, link, name; // link, name: from the decorations before the line
+    spyi_ir_slice line, link, name; // link and name come from the decorations before the line
     spyi_ir_slice outer;            // id of the top-level func or generic around the line
     int depth;
     bool no_diff;
@@ -34688,7 +34750,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     t.nested = nested;
     t.text = text;
     spyi_ir_read_ids(&t);
-    for (int pass = 0; pass < 2; ++pass) { // pass 1 reads the calls, which need all annotations
+    for (int pass = 0; pass < 2; ++pass) { // pass 1 reads the calls, because they need all annotations
         memset(&w, 0, sizeof w);
         w.at = text;
         while (spyi_ir_step(&w)) {
@@ -34780,7 +34842,7 @@ static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
             }
             if (!c->has[s->backward]) continue;
             spyi_ir_visit_bodies(s, c->callee, depth + 1);
-            for (int q = 0; q < 2; ++q) // all implementations of an interface's method
+            for (int q = 0; q < 2; ++q) // searches all implementations of an interface's method
                 for (uint32_t e = 0; e < s->parts[q]->entry_count; ++e)
                     if (s->parts[q]->entries[e].key == c->callee)
                         spyi_ir_visit_bodies(s, s->parts[q]->entries[e].function, depth + 1);
@@ -34809,7 +34871,7 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
             if (m && !(path && strstr(path, SPYI_SL_EMBEDDED_FOLDER))) spyi_ir_read_module(unit->nested, m);
         }
     }
-    if (spyi_failed_allocations() != failed) { // an incomplete list cannot be used
+    if (spyi_failed_allocations() != failed) { // a list that is incomplete cannot be used
         spyi_sl_nested_free(unit->nested);
         unit->nested = NULL;
     }
@@ -34909,8 +34971,8 @@ static const char *spyi_one_behind(const char *at, const char *end) {
     return NULL;
 }
 
-// Reads the function's body, which begins behind its "func" line. Returns whether it is one call with its two parameters, and what it
-// calls in *callee.
+// Reads the function's body, which begins behind its "func" line. Returns whether it is one call with its two
+// parameters; *callee receives the called function.
 static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
     static const char call[] = "= call specialize(";
     spyi_one_line params[2], line = spyi_one_next(&text);
@@ -34932,7 +34994,7 @@ static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
     const char *end = line.at + line.size, *at = strstr(line.at, call);
     spyi_one_line result = spyi_one_id(line.at + 4 + strspn(line.at + 4, " "));
     if (!at || at >= end) return false;
-    at += sizeof call - 2; // at its bracket
+    at += sizeof call - 2; // the position of the call's bracket
     *callee = spyi_one_id(at + 1);
     at = spyi_one_behind(at, end);
     if (!at || *at != '(') return false;
@@ -34950,7 +35012,7 @@ static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
     return spyi_one_same(returned, result) && spyi_one_starts(line, "}");
 }
 
-// Returns whether the identifier is that of MLP.run.
+// Returns whether the identifier stands for MLP.run.
 static bool spyi_one_is_run(const char *text, spyi_one_line callee) {
     bool run = false;
     for (spyi_one_line line = spyi_one_next(&text); line.size; line = spyi_one_next(&text)) {
@@ -34977,7 +35039,7 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
         } else if (*line.at != '[') {
             if (name.size && spyi_one_starts(line, "func ")) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
-                // Of overloads none counts: a line that is there twice is no name.
+                // Overloads do not count, so a name that is listed twice is none.
                 spyi_text_add(names, one ? "" : "!");
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");
@@ -34989,8 +35051,8 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
 
 // >>compiler/entry.c ----------------------------------------------------------------------------------------
 
-// Describes functions as entry points of a compute shader: their [numthreads], which parameters the system
-// fills, and where the others lie.
+// Describes functions as entry points of a compute shader: their [numthreads], the parameters that the system
+// fills, and the offsets of the other parameters.
 
 static spyi_system spyi_sl_system(const char *semantic) {
     static const struct {
@@ -35071,7 +35133,7 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
 }
 
 // >>[CudaKernel]
-// Reflection does not list Slang's own attributes. The module's text in Slang's IR does, each on a line
+// Reflection does not list Slang's own attributes. The module's text in Slang's IR has them, each on a line
 // before the function that it decorates: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
 
 static void spyi_sl_read_ir(const char *text, spyi_text *names) {
@@ -35085,7 +35147,8 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
             spyi_text_add_n(names, name, length);
             spyi_text_add(names, "\n");
         }
-        if (*line != '[') { // an instruction: decorations after it belong to the next one
+        if (*line != '[') { // this line is an instruction, and the decorations after it belong to the next
+                            // one
             kernel = false;
             name = NULL;
         }
@@ -35117,7 +35180,7 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
     spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
-        // The IR's "ns.f" is "ns::f" in `name`.
+        // The IR's name "ns.f" equals "ns::f" in `name`.
         while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) {
             c += *c == ':' ? 2 : 1;
             line++;
@@ -35152,8 +35215,8 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-// Links an entry point of the unit's module with the modules that the unit links. NULL means that it links none,
-// or they do not link.
+// Links an entry point of the unit's module with the modules that the unit links. Returns NULL if it links
+// none, or if linking fails.
 static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
@@ -35192,14 +35255,15 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
-    // The system fills none of its parameters, and libslang would take it for a shader.
+    // The system fills none of a [CudaKernel]'s parameters, and libslang would take the function for a
+    // shader.
     if (out->cuda_kernel) return;
     live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
                                             &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    // libslang throws when it is asked for the layout of an entry point that is still generic. With generic
-    // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
-    // parameters.
+    // libslang throws when it is asked for the layout of an entry point that is still generic. An entry point
+    // with generic arguments in its name ("fill<float>") is not generic any more, though
+    // getSpecializationParamCount() still counts its parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
     spyi_sl_component *linked = NULL;
     spyi_sl_layout *layout = entry && !open ? spyi_sl_entry_layout_of(live, entry, &linked) : NULL;
@@ -35543,8 +35607,8 @@ SPYI_COLD_END
 
 // >>compiler/declare.h --------------------------------------------------------------------------------------
 
-// Shared by the files that build a tree of declarations: the tree's memory, and the state of the walk that
-// builds it.
+// Declarations for the files that build a tree of declarations: the tree's memory, and the state of the walk
+// that builds it.
 
 typedef struct spyi_sl_block {
     struct spyi_sl_block *next;
@@ -35553,10 +35617,10 @@ typedef struct spyi_sl_block {
 
 struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
-    bool failed;           // memory ran out: the tree is incomplete
+    bool failed;           // memory ran out, so the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means none yet
-    const spyi_type **types; // these types
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means that there is none yet
+    const spyi_type **types; // the types of by_id
     uint32_t by_id_count;
 };
 
@@ -35566,7 +35630,7 @@ typedef struct spyi_sl_pending {
     const spyi_type *type;
     spyi_sl_type *slang;
     bool open;
-    uint32_t depth; // number of structs around the place where the type was found
+    uint32_t depth; // number of structs around the position where the type was found
 } spyi_sl_pending;
 
 typedef struct spyi_sl_builder {
@@ -35580,7 +35644,7 @@ typedef struct spyi_sl_builder {
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // Types that the walk has found so far; an extension's type is searched among them.
     uint32_t type_count, type_capacity;
-    // document.c: path and text of the file that was read last, and the offsets of its lines
+    // For document.c: path and text of the file that was read last, and the offsets of its lines.
     const char *source_path;
     spyi_text source;
     uint32_t *lines, line_count, line_capacity;
@@ -35590,11 +35654,11 @@ SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spy
                                   spyi_sl_live *live);
 SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
-// Returns zeroed memory that lives as long as the tree. Out of memory: returns NULL and sets to->failed.
+// Returns zeroed memory that lives as long as the tree. When out of memory, returns NULL and sets to->failed.
 SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
-// A copy in the tree's memory; never NULL.
+// Returns a copy in the tree's memory; never NULL.
 SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);
-// The same for a text, which it frees.
+// Returns a copy of a spyi_text in the tree's memory, and frees the text.
 SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text);
 // Grows a list on the process allocator when it is full. Returns false when out of memory.
 SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
@@ -35621,7 +35685,7 @@ SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, voi
 // Fills a node with the type, default value, modifiers and attributes of a variable, parameter, field or
 // generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
-// Appends the constant as Slang writes it.
+// Appends the constant in Slang's spelling.
 SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out);
 
 // document.c: returns the doc comment above line `number` (from 1) of a file; "" when there is none.
@@ -35636,12 +35700,12 @@ typedef struct spyi_sl_nodes {
 typedef struct spyi_sl_scope {
     spy_decl_kind kind;
     const char *path;      // path of the declaration; "" at the root
-    const spyi_type *type; // a struct's type, which knows its fields' offsets; else NULL
+    const spyi_type *type; // for a struct, its type, which knows its fields' offsets; otherwise NULL
     spyi_sl_decl *decl;
     int depth;
 } spyi_sl_scope;
 
-// declare.c: lists of nodes
+// declare.c: appends a node to a list.
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node);
 // Makes the list the node's children, fields first.
 SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes);
@@ -35652,7 +35716,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
 SPYI_FN bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl);
 
-// declare_text.c: the Slang text of declarations
+// declare_text.c: writes the Slang text of declarations.
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node);
 // Appends the parameters without brackets (generics false), or the generic parameters in <> (true).
 SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out);
@@ -35662,7 +35726,7 @@ SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *no
 SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
                                        const spyi_sl_nodes *nodes);
 
-// declare_function.c: nodes of generic parameters, functions and variables
+// declare_function.c: adds nodes of generic parameters, functions and variables.
 SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
                                    spyi_sl_nodes *out);
 SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
@@ -35672,19 +35736,20 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
 SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
                                     spyi_sl_nodes *out);
 
-// declare_extension.c
+// declare_extension.c: adds the node of an extension.
 SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                                     spyi_sl_nodes *out);
 
-// declare_fields.c: the fields of spyi_declarations, without links between declarations and types
+// declare_fields.c: writes or reads the fields of spyi_declarations, without links between declarations and
+// types.
 SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer);
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
 
 SPYI_COLD_BEGIN
 
-// The basis of the declaration tree: its memory, constants, attributes, variables, and types with their
-// fields.
+// The basic functions of the declaration tree: its memory, constants, attributes, variables, and types with
+// their fields.
 
 // >>memory
 
@@ -35801,12 +35866,12 @@ void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     }
 }
 
-// Returns an attribute's argument. libslang gives integers as int and numbers as float: wider values are cut
-// off or missing.
+// Returns an attribute's argument. libslang gives integers as int and numbers as float, so wider values are
+// cut off or missing.
 static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
     const spyi_sl_library *lib = b->lib;
     spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
-    unsigned scalar = SPYI_SL_SCALAR_INT32; // for enums libslang gives no type
+    unsigned scalar = SPYI_SL_SCALAR_INT32; // libslang gives no type for enums
     int whole = 0;
     float number = 0;
     if (type && lib->spReflectionType_GetKind(type) == SPYI_SL_KIND_SCALAR)
@@ -35901,7 +35966,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
-    // Each of the two functions works for values of its own type only.
+    // Each of the two functions works only for values of its own type.
     if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
@@ -35912,7 +35977,8 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 // >>types
 
-enum { SPYI_SL_DEEPEST_FIELD = 32 }; // stops at endless types: struct R<let N : int> { Ptr<R<N + 1>> p; }
+enum { SPYI_SL_DEEPEST_FIELD = 32 }; // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
+                                     // p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
@@ -35945,8 +36011,8 @@ static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kin
     }
 }
 
-// Finds the type that a pointer points to by the pointer's name, "Ptr<float, Access.ReadWrite, ...>":
-// libslang does not give it.
+// Finds the type that a pointer points to by the pointer's name, "Ptr<float, Access.ReadWrite, ...>", because
+// libslang does not give the type.
 static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
     spyi_text text = { NULL, 0, 0 };
     int depth = 0;
@@ -36027,7 +36093,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     if (spyi_sl_know_type(to, type) && to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
-    // Set before its element is described, whose pointers may lead back to this type.
+    // Set before the description of the type's element, whose pointers may lead back to this type.
     to->by_id[type->id] = info;
     if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
     else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);
@@ -36075,7 +36141,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
             fields[k].text = spyi_sl_keep_text(b->to, &text);
         }
-        if (!fields) continue; // no fields, or the type uses its declaration's fields
+        if (!fields) continue; // the type has no fields, or it uses its declaration's fields
         p.info->fields = fields;
         p.info->field_count = count;
     }
@@ -36088,7 +36154,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
 // Reads doc comments, the lines of /// or //! or the block of /** */ right above a declaration, from its
 // source file. Slang's reflection does not give them.
 
-// Fills b->source with the file's text and b->lines with the offset of each line. Returns false when it
+// Fills b->source with the file's text and b->lines with the offset of each line. Returns false when the file
 // cannot be read.
 static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     const spyi_unit *unit = b->unit;
@@ -36137,7 +36203,7 @@ static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_tex
     spyi_text_add_n(out, line + marks, length - marks);
 }
 
-// Appends the text of the block comment that ends in line `last`; nothing when it is no doc comment.
+// Appends the text of the block comment that ends in line `last`; nothing if it is no doc comment.
 static void spyi_doc_block(const spyi_sl_builder *b, uint32_t last, spyi_text *out) {
     uint32_t first = last;
     size_t length;
@@ -36159,8 +36225,8 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     spyi_text out = { NULL, 0, 0 };
     size_t length;
     if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
-    uint32_t at = number - 1; // the line above is at - 1
-    while (at > 0) { // attributes, generic parameters and the result's type may stand on lines of their own
+    uint32_t at = number - 1; // the line above the declaration is at - 1
+    while (at > 0) { // attributes, generic parameters and the result's type may have lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
         bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) ||
                     memchr(line, '}', length) || line[length - 1] == '/' ||
@@ -36187,7 +36253,7 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
 
 // >>compiler/declare_text.c ---------------------------------------------------------------------------------
 
-// Writes the text of declarations as in Slang code.
+// Writes the text of declarations in Slang's spelling.
 
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node) {
     return node->type ? node->type->name : "void";
@@ -36323,7 +36389,7 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     spyi_sl_push(b, out, &node);
 }
 
-// Sets stage and group size, when the function is an entry point of the module.
+// Sets stage and group size if the function is an entry point of the module.
 static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, spy_decl *node) {
     spyi_sl_module *module = b->live->module;
     int32_t count = module->v->getDefinedEntryPointCount(module);
@@ -36459,7 +36525,7 @@ static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const cha
 }
 
 // Returns the type that has the method: a type of the module found so far, or a built-in one. Inside a
-// generic declaration only generic types are tried: all types that implement I have the methods of
+// generic declaration only generic types are tried, because all types that implement I have the methods of
 // extension<T : I> T.
 static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
     spyi_types *types = b->unit->compiler->types;
@@ -36488,7 +36554,7 @@ static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
 
 // Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
 // properties. *name becomes its first function whose name can be looked up, or NULL: libslang reads a name as
-// an expression and crashes on an operator's, "()".
+// an expression and crashes on an operator's name, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
@@ -36553,14 +36619,14 @@ enum { SPYI_SL_MOST_NODES = 1 << 20, SPYI_SL_DEEPEST_NODE = 64 };
 
 typedef struct spyi_sl_tree {
     spyi_declarations *to;
-    spy_type_info **infos; // by their number in the stream, in the order of first use
+    spy_type_info **infos; // descriptions by their number in the stream, in the order of first use
     uint32_t info_count, info_capacity;
     uint32_t depth;
 } spyi_sl_tree;
 
 static void spyi_sl_node_fields(spyi_stream *r, spyi_sl_tree *tree, spy_decl *node);
 
-// A text of the tree's memory; never NULL.
+// Writes or reads a text, which is in the tree's memory and never NULL.
 static void spyi_sl_tree_text(spyi_stream *r, spyi_sl_tree *tree, const char **text) {
     char *copy = (char *)(uintptr_t)*text;
     spyi_stream_text(r, &copy);
@@ -36569,7 +36635,7 @@ static void spyi_sl_tree_text(spyi_stream *r, spyi_sl_tree *tree, const char **t
     free(copy);
 }
 
-// Reading allocates the items in the tree's memory.
+// Writes or reads the number of items of a list. Reading allocates the items in the tree's memory.
 static void *spyi_sl_tree_list(spyi_stream *r, spyi_sl_tree *tree, uint32_t *count, const void *items,
                                size_t item_size) {
     spyi_stream_u32(r, count);
@@ -36592,7 +36658,7 @@ static void spyi_sl_size_fields(spyi_stream *r, size_t *size) {
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info);
 
 static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_type_info **info) {
-    uint32_t number = 0; // the first is 1; 0 stands for NULL
+    uint32_t number = 0; // numbers begin with 1; 0 stands for NULL
     if (r->out && *info)
         for (number = 1; number <= tree->info_count && tree->infos[number - 1] != *info;) number++;
     spyi_stream_u32(r, &number);
@@ -36692,7 +36758,7 @@ SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
     spyi_sl_tree tree = { to, NULL, 0, 0, 0 };
     uint32_t known = 0;
     spyi_sl_node_fields(r, &tree, &to->root);
-    // The number of types of the library that have descriptions, and then their identifiers.
+    // The number of the library's types that have descriptions, followed by their identifiers.
     for (uint32_t i = 0; r->out && i < to->by_id_count; i++) known += to->by_id[i] != NULL;
     spyi_stream_u32(r, &known);
     for (uint32_t i = 0, id = 0; i < known && r->status == SPY_OK; i++, id++) {
@@ -36715,9 +36781,9 @@ SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
 
 // >>compiler/declare.c --------------------------------------------------------------------------------------
 
-// Builds the tree of a module's declarations from libslang's, without what Slang adds itself, and with types,
-// values and source locations. Kinds that libslang does not name (interfaces, properties, aliases) are
-// recognised by their members.
+// Builds the tree of a module's declarations from libslang's tree, without the declarations that Slang adds
+// itself, and with types, values and source locations. Kinds that libslang does not name (interfaces,
+// properties, aliases) are recognised by their members.
 
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
     if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
@@ -36738,7 +36804,8 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
     free(nodes->items);
 }
 
-// libslang knows source locations only as long as the session that read the text.
+// Sets the node's path and source location, which libslang knows only as long as the session that read the
+// text.
 SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                            spy_decl *node) {
     spyi_sl_session *session = b->live->session;
@@ -36785,7 +36852,7 @@ static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
     else b->to->failed = true;
 }
 
-// Adds a struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
+// Adds a struct, enum, interface or class. `slang`: its type; NULL if libslang does not give it.
 static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                               spyi_sl_nodes *out) {
@@ -36862,7 +36929,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is getter and setter
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both getter and setter
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
@@ -36880,7 +36947,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
     spyi_sl_push(b, out, &node);
 }
 
-// Returns whether it is an attribute: for each struct NameAttribute Slang also declares Name.
+// Returns whether the declaration is an attribute: for each struct NameAttribute Slang also declares Name.
 static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spyi_sl_scope *scope) {
     spyi_text twin = { NULL, 0, 0 };
     spyi_text_add(&twin, "%sAttribute", name);
@@ -36914,7 +36981,7 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
         return;
     }
     spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
-    // The name of a generic without arguments is no type.
+    // A generic type without arguments has no type by its name.
     spyi_sl_type *slang = b->open ? NULL : spyi_sl_type_named(b->unit, b->live, spyi_text_str(&path));
     if (slang) spyi_sl_full_name(b->unit, slang, &full);
     for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" mean the same
@@ -36924,7 +36991,7 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     if (spyi_sl_child_named(b, decl, "This")) {
         spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
-        // the tree has its struct already
+        // the tree already has its struct
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
                scope->kind != SPY_DECL_KIND_INTERFACE) {
         spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
@@ -36949,7 +37016,8 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     unsigned kind = lib->spReflectionDecl_getKind(decl);
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
-    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang added it
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang has added this
+                                                                             // declaration
     // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
         kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;
@@ -36983,7 +37051,8 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (generic) b->open--;
 }
 
-// Extensions come last, because their types are searched among the types found before.
+// Appends all declarations. Extensions come last, because their types are searched among the types found
+// before.
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
     if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
@@ -37097,7 +37166,8 @@ static void spyi_sl_ask_type_info(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_builder_close(&b);
 }
 
-// Takes the description of one type from the pack, in a small tree of its own, whose memory `to` takes over.
+// Copies the description of one type from the pack into a small tree of its own, whose memory `to` takes
+// over.
 static const spy_type_info *spyi_declarations_unpack(spyi_declarations *to, spyi_memo *m,
                                                      const spyi_type *type) {
     spyi_declarations *only = (spyi_declarations *)spyi_calloc(1, sizeof *only);
@@ -37145,7 +37215,8 @@ SPYI_COLD_END
 
 // >>compiler/inputs.h ---------------------------------------------------------------------------------------
 
-// Shared by the files that list shader parameters: a walk through Slang's layout, and the list that it fills.
+// Declarations for the files that list shader parameters: a walk through Slang's layout, and the list that it
+// fills.
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
@@ -37178,7 +37249,7 @@ SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind
                                            const spyi_type *type, const spyi_sl_at *at);
 // With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
 SPYI_FN void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size);
-// input_walk.c: appends the inputs of a variable. Path "": the variable that holds all globals.
+// input_walk.c: appends the inputs of a variable. The path "" stands for the variable that holds all globals.
 SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
                                 spyi_sl_at at);
 
@@ -37186,8 +37257,8 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
 
 SPYI_COLD_BEGIN
 
-// Lists the shader parameters of a linked program, with their bindings as Slang numbers them, or of a unit
-// before there is a kernel. input_walk.c finds them.
+// Lists the shader parameters of a linked program with Slang's bindings, or those of a unit before there is a
+// kernel. input_walk.c finds them.
 
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at) {
@@ -37275,7 +37346,7 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (p) // spyi_sl_walk_input() adds reflection's offset again
+        if (p) // undone here, because spyi_sl_walk_input() adds reflection's offset again
             at.offset = w.target->param(unit, p, &params) -
                         lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
@@ -37316,8 +37387,8 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL when out of
-// memory.
+// Stores the inputs in the unit, unless another thread was first, and frees the rest. `inputs` is NULL when
+// out of memory.
 static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
     spyi_global_lock();
     if (!spyi_atomic_load(&unit->inputs_asked)) {
@@ -37333,12 +37404,12 @@ static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known
     free(inputs);
 }
 
-// Estimate of the memory in KiB that this leaves in the session; a kernel leaves 700.
+// Estimate of the memory in KiB that listing the inputs leaves in the session; a kernel leaves 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
     (void)context;
-    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
+    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread has listed the inputs
     spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
     bool known = inputs && spyi_sl_unit_inputs(unit, live, inputs);
     spyi_sl_take_inputs(unit, inputs, known);
@@ -37348,7 +37419,7 @@ static void spyi_sl_unit_inputs_fields(spyi_stream *r, void *answer) {
     spyi_inputs_fields(r, (spyi_inputs *)answer);
 }
 
-// Takes the answer from disk, unless another thread has one already.
+// Takes the answer from disk, unless another thread has stored one already.
 static bool spyi_sl_recall_inputs(spyi_unit *unit) {
     spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
     spyi_memo m;
@@ -37391,14 +37462,13 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 // >>compiler/input_walk.c -----------------------------------------------------------------------------------
 
 // Walks through Slang's layout of a program and adds each shader parameter to the list of inputs (inputs.c).
-//
-// Slang gives each variable's offset relative to what contains it. Plain data lies in the uniform buffer of
-// the ConstantBuffer<T> or ParameterBlock<T> around it; loose globals lie in one that Slang makes for all of
-// them.
-// Source: Slang's user guide, "Using the Reflection API".
+// Slang gives each variable's offset relative to the struct or buffer that contains it. Plain data lies in
+// the uniform buffer of the ConstantBuffer<T> or ParameterBlock<T> around it; loose globals lie in one that
+// Slang makes for all of them. Source: Slang's user guide, "Using the Reflection API".
 //
 // CUDA has no descriptors. A buffer is data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address
-// of a uniform buffer, stored in what contains it. Loose globals lie in one that has no address.
+// of a uniform buffer, stored in the struct or buffer that contains it. Loose globals lie in a uniform buffer
+// that has no address.
 
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
                                 const spyi_sl_at *at) {
@@ -37415,7 +37485,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        if (moved) // spyi_sl_walk_input() adds reflection's offset again
+        if (moved) // undone here, because spyi_sl_walk_input() adds reflection's offset again
             inner.offset += w->target->field(w->unit, layout, !*path, i) -
                             w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
@@ -37434,7 +37504,8 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    if (block) at.binding = at.entry_binding; // the numbering of 2026.12 and 2026.14.1; for globals it is 0
+    if (block) at.binding = at.entry_binding; // Slang 2026.12 and 2026.14.1 number bindings like this; for
+                                              // globals the number is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
     at.data_size = w->target->size(w->unit, held);
     if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
@@ -37443,7 +37514,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
 }
 
 // With rules->unsized_arrays: adds a T[] and its uniform buffer, whose length a call decides. A T[] of plain
-// data is given by a tensor, like a StructuredBuffer, whose layout is the same.
+// data takes a tensor, like a StructuredBuffer, whose layout is the same.
 static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
                                 const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -37498,7 +37569,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        // rules->by_address: a buffer is an address and a count, a texture a handle.
+        // With rules->by_address a buffer is an address and a count, and a texture is a handle.
         one.offset += (image ? 8 : 16) * i;
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
@@ -37517,14 +37588,14 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
     if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
-        return; // the struct of all globals has no type
+        return; // the struct of all globals has no spyi_type
     if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
         return; // specialization constants are fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
-    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // it has a descriptor set of its own
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a ParameterBlock has a descriptor set of its own
         at.set += at.entry_set;
         at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
         at.binding = 0;
@@ -37545,10 +37616,11 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
     if (w->rules->unsized_arrays && spyi_sl_is_unsized(w->unit, slang)) {
         spyi_sl_add_unsized(w, slang, path, type, &at);
-    } else if (resource && w->rules->by_address) { // a kernel's own parameter lies in its block
+    } else if (resource && w->rules->by_address) { // the resource lies in the block of the kernel's own
+                                                   // parameter
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
     } else if (w->rules->by_address && kind == SPYI_SL_KIND_ARRAY &&
-               type->kind == SPYI_TYPE_OTHER) { // an array of something unsupported
+               type->kind == SPYI_TYPE_OTHER) { // an array of unsupported elements
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // A uniform buffer's layout is that of device memory, so fields are found through the type. Data
@@ -40339,7 +40411,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
 // versions as resident memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
-// Lists the code's shader parameters and gives them the bindings that backends expect. On false the code is
+// Lists the code's shader parameters and gives them the bindings that backends expect. On failure the code is
 // freed.
 static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                             spyi_text *messages) {
@@ -40500,8 +40572,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t failed = spyi_failed_allocations();
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
-    if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
-                                             // module's name
+    if (spyi_failed_allocations() == failed) // after a failed allocation a part of the text would be loaded
+                                             // under the module's name
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
     spyi_text_free(&adapted);
@@ -40582,7 +40654,7 @@ typedef struct spyi_code_task {
     spyi_conformances conformances;
     spyi_code *code;
     spyi_text messages;
-    bool good, refused; // refused: because a function has no derivative
+    bool good, refused; // refused: a function has no derivative
 } spyi_code_task;
 
 static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
@@ -40607,7 +40679,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_code_import_all(unit, live, t->source, &all);
     spyi_text_add(&name, "%s_imports", t->name);
     t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
-    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's messages are shown
+    if (t->good) spyi_text_clear(&t->messages); // otherwise the messages of the first attempt are shown
     spyi_text_free(&name);
     spyi_text_free(&all);
     spyi_text_free(&ignored);
@@ -40615,8 +40687,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
-    bool named;      // the question names the kernel's text by its hash, because packs do not have the text
-    spyi_entry *own; // NULL for a generated kernel
+    bool named;      // the question has a hash of the kernel's text, because packs do not have the text
+    spyi_entry *own; // the entry point of the user's module; NULL for a generated kernel
 } spyi_code_answer;
 
 static void spyi_code_fields(spyi_stream *r, void *answer) {
@@ -40675,7 +40747,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         return SPY_OK;
     }
     spyi_code_free(code);
-    if (own) *own = before; // what was read of a damaged answer
+    if (own) *own = before; // removes the fields that were read of a damaged answer
     // The module's name contains a hash of its text, so the same text has the same name and the same code
     // hash.
     uint64_t id = spyi_hash(source, strlen(source), 0);
@@ -45748,7 +45820,7 @@ SPYI_COLD_END
 // The threads of a dispatch, whose number the caller gives.
 
 typedef struct spyi_threads {
-    uint32_t count[3];        // threads in x, y, z
+    uint32_t count[3];        // number of threads in x, y, z
     uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
     const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL means that `count` is
@@ -45766,7 +45838,7 @@ typedef struct spyi_threads {
 struct spy_globals {
     spy_arg *items;
     uint32_t count, capacity;
-    bool failed; // out of memory
+    bool failed; // an allocation has failed
 };
 
 // The values of one call and the key of its plan. The cache reuses such objects, so that calls do not
@@ -45782,7 +45854,7 @@ typedef struct spyi_values {
     struct spy_globals written;      // globals that options->write_globals has set
     spy_shape thread_count;          // options->thread_count
     const spyi_threads *threads;     // threads of a dispatch; NULL means that this is a call
-    struct spyi_values *next;        // in the cache's list of unused objects
+    struct spyi_values *next;        // next one in the cache's list of unused objects
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL). On failure `error` names the argument.
@@ -45791,8 +45863,9 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
 // Fills `values` from `args` alone, without a function and options.
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error);
-// Describes another argument in the place of a value without fields. Returns false unless its part of the key is that of
-// the former one but for its name, which the caller compares; the value is then no longer of use.
+// Describes another argument in the place of a value without fields. Returns false unless the argument's part
+// of the key is the same except for its name, which the caller compares; if false, the value must not be used
+// any more.
 SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_value *value);
 // Appends bytes to the key. Returns false when out of memory.
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size);
@@ -45800,12 +45873,12 @@ SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
 // Returns bits that say which gradients a tensor has: 1 grad_in, 2 grad_out, 4 both are the same or missing.
 // Never 0.
 SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
-// Returns whether a call looks at its tensors' gradients, which are values then, too.
+// Returns whether a call depends on its tensors' gradients, which are then values, too.
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
 // Appends the last sizes[i] dimensions of each value i to the key, for calls whose types depend on sizes.
 // Returns false when out of memory.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
-// Return the number of values of arguments, globals and their fields; and that number with the values of
+// Return the number of values of arguments, globals and their fields; and this number including the values of
 // gradients.
 SPYI_FN uint32_t spyi_values_given(const spyi_values *values);
 SPYI_FN uint32_t spyi_values_all(const spyi_values *values);
@@ -45821,17 +45894,17 @@ typedef struct spyi_options {
     char **conformances;
     uint32_t conformance_count;
     uint32_t threads[3]; // size of a thread group; 0 means that the library chooses
-    spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0: none
-    uint32_t count_rank; // rank of thread_count
+    spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0 means no call groups
+    uint32_t count_rank; // call_group_shape, aligned at the last dimension; rank 0 means no call groups
     spy_call_mode mode;
     bool deterministic;
-    uint32_t shared_bytes; // dynamic shared memory of a group
+    uint32_t shared_bytes; // dynamic shared memory of a group in bytes
 } spyi_options;
 
 // A copy of options with all that they point to, for later calls. All zero means no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
-    spy_packed *constants, *globals; // copies of the two lists, as structs
+    spy_packed *constants, *globals; // copies of the two lists, packed as structs
     bool given;
 } spyi_kept_options;
 
@@ -45844,7 +45917,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
-// Copies options (NULL: none) for later calls. spyi_kept_free() must be called even if this fails.
+// Copies options (NULL: none) for later calls. spyi_kept_free() must be called even if this function fails.
 SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
                                      spyi_text *error);
 SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
@@ -45862,14 +45935,15 @@ typedef struct spyi_node {
     bool in, out;
 } spyi_node;
 
-// What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
-// sum.
+// How a kernel combines the gradients of elements that share one. Only a reduction combines them otherwise
+// than by their sum.
 typedef enum spyi_combine {
     SPYI_COMBINE_SUM,
-    // The elements of a reduction. The kernel calls the reduction's own function for them, and no derivative.
+    // The combination of a reduction's elements. The kernel calls the reduction's own function for it, and no
+    // derivative.
     SPYI_COMBINE_MIN,
     SPYI_COMBINE_MAX,
-    SPYI_COMBINE_TOTAL // added up, like SPYI_COMBINE_SUM
+    SPYI_COMBINE_TOTAL // the sum, like SPYI_COMBINE_SUM
 } spyi_combine;
 
 // One call bound to one overload. A plan keeps it.
@@ -45882,25 +45956,28 @@ typedef struct spyi_bound {
     uint32_t param_count; // parameters that get an argument
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
-    bool strict;          // the module's strict_broadcasting
+    bool strict;          // strict_broadcasting of the module
     spyi_options options;
     bool uses_library;  // expressions of some leaf need `import slangpy_kernel` and the call's shape
     bool names_library; // the kernel needs `import slangpy`, for tensor types or for call_info
     bool dispatch;      // the caller gives the number of threads; arguments are passed whole
-    bool guarded;       // spyi_threads.guarded
-    bool shader;        // spyi_threads.shader
-    uint8_t stage;      // spyi_threads.stage
+    bool guarded;       // spyi_threads.guarded of a dispatch
+    bool shader;        // spyi_threads.shader of a dispatch
+    uint8_t stage;      // spyi_threads.stage of a dispatch
     bool call_info;     // the module imports slangpy, so it may ask which element of the call it computes
     spy_call_mode mode;
-    // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
+    // [0]: the function itself reads gradients of tensors that are passed whole. [1]: it adds to them or
+    // writes them.
     bool grads_inside[2];
-    uint8_t combine; // spyi_combine: how elements that share a gradient are put together
+    uint8_t combine; // a spyi_combine: how the gradients of elements that share one are combined
     bool names_diff; // the kernel needs `import slangpy_diff`
-    // Threads behind the last element compute that once more and store nothing, so that networks find whole warps.
+    // Threads behind the last element compute it once more and store nothing, so that the code of networks
+    // runs in full warps.
     bool whole_warps;
     bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
-    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
+    // The number of the leaf, plus 1, of a texture of Slang's own type whose gradient the call adds to; 0 if
+    // there is none.
     uint32_t plain_gradient;
     uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL means that types depend
                     // on no sizes
@@ -45913,23 +45990,26 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
-// How the batch engine (slang/mlp_batch_engine.slang) runs a call that is nothing but a network.
+// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
+// network.
 typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // leaves: its parameters, rows of inputs, rows of outputs
-    bool wgmma;                        // by wgmma; otherwise by mma.sync
-    uint32_t threads, shared_bytes;    // of a group
-    uint32_t rows;                     // that a group takes at a time
+    uint32_t network, inputs, outputs; // numbers of leaves: the network's parameters, rows of inputs, rows of
+                                       // outputs
+    bool wgmma;                        // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes;    // threads and shared memory of a group
+    uint32_t rows;                     // rows that a group takes at a time
     uint32_t resident;                 // groups that one multiprocessor runs at the same time
     uint32_t shape, options;           // arguments of spyi_mlp_forward()
 } spyi_batch;
 
 // Sets bound->whole_warps and bound->is_batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
-// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
+// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and
+// appends why.
 SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
                            spyi_text *why);
-// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
-// single thread.
+// Writes a line for each network of `import mlp;`: how it is computed, and why not in a faster way. `batch`:
+// by the batch engine. `single`: by a single thread.
 SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
                                 spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
@@ -45940,18 +46020,17 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
 // Inputs are the shader parameters of a kernel or module. These functions find an input by its path, and bind
 // the values that a call gives to inputs.
 
-// input_path.c
-// What a path names among the inputs of a kernel or module.
+// input_path.c: the part of a kernel's or module's inputs that a path names.
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
-    uint32_t offset;  // bytes in the uniform buffer
+    uint32_t offset;  // offset of the part in the uniform buffer, in bytes
     uint32_t element; // index of the element, if `part`
     bool part;        // the path names an element of an unsized array
 } spyi_found;
 
 // Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the
-// entry point, else a global. Returns false when there is none.
+// entry point, otherwise a global. Returns false if there is none.
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
@@ -45959,13 +46038,12 @@ SPYI_FN bool spyi_is_parted(const spyi_type *type);
 SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
                                  spyi_text *error);
 
-// bind_input.c
-// One leaf of a value for an input, before it is known where a kernel has that input.
+// bind_input.c: one leaf of a value for an input, before it is known where a kernel has that input.
 typedef struct spyi_input_leaf {
     spyi_leaf leaf;   // leaf.path is owned
     const char *root; // path of the value's input, borrowed
     uint32_t shown;   // leaf.path is for messages: its first `shown` characters stand for the root
-    bool parameter;   // the input is a parameter of the entry point, else a global
+    bool parameter;   // the input is a parameter of the entry point, otherwise a global
 } spyi_input_leaf;
 
 typedef struct spyi_input_leaves {
@@ -45973,7 +46051,7 @@ typedef struct spyi_input_leaves {
     uint32_t count, capacity;
 } spyi_input_leaves;
 
-// Adds the leaves of value number `index`, which is given to the input `root`. Messages call the input
+// Adds the leaves of value number `index`, which is given for the input `root`. Messages call the input
 // `shown`.
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
@@ -45983,15 +46061,14 @@ SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values 
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);
-// Finds the input of a leaf. `path` gets the path of the leaf as the inputs spell it. Returns false when
-// there is none.
+// Finds the input of a leaf. `path` gets the path of the leaf in the inputs' spelling. Returns false if there
+// is none.
 SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
                             spyi_found *found);
 SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves);
 
-// globals.c
-// Checks a call's globals by reflection, before there is a kernel: the module must have them, and the values
-// must fit.
+// globals.c: checks a call's globals by reflection, before there is a kernel: the module must have them, and
+// the values must fit.
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
 // Writes a line for each global that the call gives, and for each other global of the module.
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
@@ -46009,10 +46086,11 @@ typedef struct spyi_attempt {
     const spyi_values *values;
     spyi_bound bound;
     uint32_t cost;
-    bool sized;  // the types of open parameters were chosen by sizes of the values
-    bool whole;  // the values are for a shader parameter, which takes one value and is not run over
-    bool spread; // values of spy_map_value() may be run over
-    bool misfit; // a trailing size is not what its parameter takes; another overload may fit
+    bool sized;  // the types of open parameters depend on sizes of the values
+    bool whole;  // the values are for a shader parameter, which takes one value, and the call does not run
+                 // over it
+    bool spread; // the call may run over values of spy_map_value()
+    bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
@@ -46022,42 +46100,40 @@ typedef struct spyi_attempt {
     spy_status status; // status of the failure
 } spyi_attempt;
 
-// attempt.c
-// Sets the reason why the overload does not fit, and returns false.
+// attempt.c: sets the reason why the overload does not fit, and returns false.
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-// If the value's struct has the name of one in the module but is another type, adds the reason to `out`.
+// If the value's struct has the name of one in the module but is another type, adds this reason to `out`.
 SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
 // Adds a node without leaf and fields. Returns its index, or -1 when out of memory.
 SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out);
 // Adds a leaf. Returns NULL when out of memory. Pointers to earlier leaves become invalid.
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                  bool in, bool out);
-// The following functions return false with a reason: the first two always, the others when the value does
-// not fit.
+// The following functions return false with a reason: the first two always, the others if the value does not
+// fit.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint);
 SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path);
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
 
-// leaf.c
-// Binds one value to one leaf by its kind. `kind` NULL: no kind takes the value, which is a mismatch.
+// leaf.c: binds one value to one leaf by its kind. `kind` NULL means that no kind takes the value, which is a
+// mismatch.
 SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                             const spyi_value_kind *kind);
 
-// fields.c
-// Binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of the new
-// node.
+// fields.c: binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of
+// the new node.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node);
-// Binds the fields of value number `index` to those of `type`, and makes them the fields of `node`.
+// Binds the fields of value number `index` to the fields of `type`, and makes them the fields of `node`.
 SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                               bool in, bool out, int32_t node);
 // Binds a value and its gradient to a parameter of type DifferentialPair<T>. (spyi_bind_fields binds a struct
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
-// Binds a tensor to a struct with [FromTensor]: to its first field. The others become zero.
+// Binds a tensor to the first field of a struct with [FromTensor]. The other fields become zero.
 SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
@@ -46071,33 +46147,31 @@ SPYI_FN uint32_t spyi_part_of_pair(const char *name);
 // false.
 SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
 
-// bind.c
-// Binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the index of
-// the new node.
+// bind.c: binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the
+// index of the new node.
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
-// Finds the value of each parameter: its index, or -1 in of_param; that of `_result` in *result.
+// Finds the value of each parameter: of_param[i] is its index, or -1, and *result is the index of `_result`.
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                               int32_t *result);
 // Binds parameters and result; types[i] is the concrete type of parameter i.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
 
-// bind_input.c
-// Binds one value to a shader parameter of `type`, which takes one value and is not run over. `bound` gets
-// the leaves and nodes.
+// bind_input.c: binds one value to a shader parameter of `type`, which takes one value; the call does not run
+// over it. `bound` gets the leaves and nodes.
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
                                    spyi_text *error);
 
-// gradient.c, for calls that compute gradients. `pair`: index of the gradient given beside the value, or 0.
-// Binds an output that is not computed: only its sizes matter.
+// gradient.c, for calls that compute gradients: binds an output that is not computed, of which only the sizes
+// matter. `pair` is the index of the gradient given beside the value, or 0.
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
 // Makes leaves of the gradients of value `index`, whose leaf is `number`.
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
 // Makes leaves of the gradients of a tensor that is passed whole: value `index`, leaf `number`.
 SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
-// Prepares textures with gradients (backward calls), and the sampler, for parameters of Slang's own types.
+// Prepares textures with gradients in backward calls, and the sampler, for parameters of Slang's own types.
 SPYI_FN bool spyi_bind_textures(spyi_attempt *a);
 // Checks that the function has a derivative, and that both outputs and inputs of the call have gradients.
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
@@ -46557,7 +46631,7 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
         uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
         spy_arg *items = (spy_arg *)spyi_realloc(globals->items, capacity * sizeof *items);
         if (!items) {
-            globals->failed = true; // the call reports it
+            globals->failed = true; // the call reports the error
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         globals->items = items;
@@ -46590,9 +46664,9 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
     return status;
 }
 
-// Gives each texture without a sampler the one that it is likely read by, for targets whose textures include it
-// (rules->by_address): the first
-// behind it among the arguments and their fields, or else the last one before it.
+// Gives each texture without a sampler the sampler that probably reads it, for targets whose textures include
+// a sampler (rules->by_address): the first sampler behind the texture among the arguments and their fields,
+// or the last one before it.
 static void spyi_pair_samplers(spyi_values *values) {
     uint32_t count = spyi_values_given(values);
     spyi_value *v = values->items;
@@ -46615,7 +46689,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
-    if (function->reduces) { // its calls are those of other functions of its module
+    if (function->reduces) { // the calls of a reduction are calls of other functions of its module
         spyi_text_add(error,
                       "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
                       "and spy_time_call() make");
@@ -46662,7 +46736,7 @@ SPYI_FN void spyi_values_free(spyi_values *values) {
 
 // >>bind/options.c ------------------------------------------------------------------------------------------
 
-// Options of a call: each call checks them and adds them to its key, a plan copies them, and prepared calls
+// Options of a call: each call checks them and adds them to its key; a plan copies them, and prepared calls
 // keep them.
 
 static const char *spyi_check_options(const spy_call_options *o) {
@@ -46698,7 +46772,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
 }
 
 SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
-    static spy_call_options none; // never written
+    static spy_call_options none; // all zero; it is never written
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 
@@ -46714,7 +46788,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         spyi_text_add(error, "its options: %s", problem);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind is 255
+    bool good = spyi_key_bytes(values, "\xff", 1); // this byte differs from the kind of each argument
     good =
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
@@ -46766,7 +46840,7 @@ static void spyi_constant_number(const spyi_type *type, uint64_t bits, spyi_text
     }
 }
 
-// Writes the Slang declaration of a constant, in the type that the module has declared for it.
+// Writes the Slang declaration of a constant, in the type with which the module declares it.
 static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
                                      spyi_text *error) {
     const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
@@ -46786,7 +46860,7 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     spyi_types *types = function->object.device->types;
     const spyi_type *given = spyi_type_scalar(types, c->dtype),
                     *scalar = spyi_type_scalar(types, type->scalar);
-    // A number given for a vector is that of each component.
+    // For a vector, one number is the value of each component.
     uint32_t components = vector ? type->columns : 1,
              count = c->kind == SPY_ARG_KIND_ARRAY ? (uint32_t)c->dims[0] : 1;
     const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
@@ -47004,7 +47078,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
                       held->display, module->name);
 }
 
-// The message says the argument, the expected type, what was given, and the hint.
+// Sets a reason with the argument, the expected type, what was given, and the hint.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint) {
     spyi_text got = { NULL, 0, 0 };
@@ -47070,7 +47144,7 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         spyi_text_free(&got);
         return false;
     }
-    if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
+    if (v->inherited && !leaf->batch_rank) return true; // the value is the same for all elements
     if (v->map_count && v->map_count != leaf->batch_rank) {
         char instead[64];
         snprintf(instead, sizeof instead,
@@ -47112,8 +47186,8 @@ static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi
     return false;
 }
 
-// Completes a leaf that is not a value of the parameter's own type, or a texel: the kernel needs slangpy's
-// Slang modules for it.
+// Completes a leaf that is a texel, or that is not a value of the parameter's own type: the kernel needs
+// slangpy's Slang modules for it.
 static bool spyi_bind_library(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v) {
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
@@ -47139,11 +47213,11 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);
     spyi_text_free(&fitting.why);
-    // A texture or sampler that is passed whole needs none of slangpy's modules, but one that is run over
-    // does.
+    // A texture or sampler that is passed whole needs none of slangpy's modules, but a texture that the call
+    // runs over does.
     bool library = is_value == spyi_leaf_is_resource(leaf);
     if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
-    // Through the pointers in a value the function reaches memory that is no argument.
+    // By the pointers in a value the function reaches memory that is no argument.
     if (leaf->in && !spyi_type_is_pointer(leaf->type) && !spyi_type_is_handle(leaf->type) &&
         (spyi_type_holds_pointer(leaf->type) || (leaf->element && spyi_type_holds_pointer(leaf->element))))
         leaf->untracked = true;
@@ -47169,11 +47243,11 @@ static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     fitting.in_buffer = in_buffer;
     fitting.in_shader = a->values->threads && a->values->threads->shader;
     spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
-    (void)leaf->kind->build->bind(&fitting, v, leaf); // cannot fail: only parts can
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // cannot fail, because only the parts can
 }
 
-// ConstantBuffer<T> or an array of buffers becomes one leaf. This only checks its parts: each kernel binds
-// them anew, because it has them at places of its own (plan/bound_inputs.c).
+// Makes one leaf of a ConstantBuffer<T> or an array of buffers. This function only checks its parts: each
+// kernel binds them anew, because they are at other positions in each kernel (plan/bound_inputs.c).
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
@@ -47335,13 +47409,13 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     }
     a->constant = constant;
     bool zero = type->kind == SPYI_TYPE_STRUCT && a->function->module->zero_missing;
-    bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
+    bool anything = a->whole || a->bound.dispatch || !in; // fields that are objects may be missing, too
     for (uint32_t f = 0; good && f < field_count; f++) {
         if (children[f] >= 0) continue;
         if (!zero || !(anything || spyi_may_be_zero(fields[f].type)))
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-        a->cost += 8; // an overload whose struct is given completely is better
+        a->cost += 8; // an overload whose struct gets all fields is better
     }
     good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
@@ -47456,11 +47530,12 @@ SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *t
 // which dimensions of the call each leaf runs. leaf.c and fields.c bind one value; candidates.c chooses the
 // overload.
 
-// Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
+// Returns whether a value gives a pointer as a number for each element: from memory with addresses, or as a
+// result.
 static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
     if (a->result) return !a->bound.mode;
     if (v->kind == SPY_ARG_KIND_RESULT)
-        return !a->bound.mode && !a->bound.dispatch; // a pointer comes back as a number
+        return !a->bound.mode && !a->bound.dispatch; // a result that is a pointer comes back as a number
     spyi_type_parts parts;
     spyi_split_type(pointer->name, &parts);
     bool wide = parts.arguments[0] &&
@@ -47514,9 +47589,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
-        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
+        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer of the
+                                                             // number
     const spyi_value_kind *kind = spyi_kind_of(type, v);
-    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the value is not of the parameter's
+                                                                    // type
     // A host array without elements, such as Python's [], can be given for an unsized array without elements.
     bool none =
         spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
@@ -47538,7 +47615,8 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the texture has no gradient: make it with desc.with_grad, or give a tensor",
                        path);
-    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only the output's
+                                                                         // gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
     if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
@@ -47565,7 +47643,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     if (special && (v->tensor || v->custom) && in &&
-        strchr(path, '.')) // a tensor in an inout struct: the call does not replace it by another one
+        strchr(path, '.')) // a tensor in an inout struct, which the call cannot replace by another tensor
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
@@ -47577,18 +47655,18 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     uint32_t number = a->bound.leaf_count - 1;
     if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
-    if (in && declared != type) a->bound.leaves[number].untracked = true; // addresses as numbers
+    if (in && declared != type) a->bound.leaves[number].untracked = true; // addresses are numbers
     if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
     if (special && leaf->kind_type &&
-        strcmp(leaf->kind_type, type->name) != 0) { // an interface type gets a tensor that implements it
+        strcmp(leaf->kind_type, type->name) != 0) { // the tensor implements the parameter's interface type
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
     return true;
 }
 
-// Returns the type of one value in memory, consumed dimensions included: for a float3 parameter, float3 from
+// Returns the type of one value in memory, including consumed dimensions: for a float3 parameter, float3 from
 // a float tensor (N, 3), int3 from an int tensor (N, 3).
 static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
     if (leaf->traits & SPYI_TRAIT_ONE_PLACE) return leaf->type;
@@ -47599,13 +47677,13 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
-// Checks that of each struct or pair that was given with a mapping some part is run over.
+// Checks that the call runs over some part of each struct or pair that was given with a mapping.
 static bool spyi_check_passed_maps(spyi_attempt *a) {
     const spyi_bound *b = &a->bound;
     for (uint32_t i = 0; i < a->values->count; i++) {
         const spyi_value *items = a->values->items;
         uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
-        const char *path = NULL; // path of its first leaf
+        const char *path = NULL; // path of the first leaf of the struct or pair
         bool taken = end == i;
         for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
             const spyi_leaf *leaf = &b->leaves[l];
@@ -47671,7 +47749,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
-// Returns the number of arguments that are for parameters: all but `_result`.
+// Returns the number of arguments that are for parameters, which are all but `_result`.
 static uint32_t spyi_count_arguments(const spyi_values *values) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
@@ -47750,14 +47828,14 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
-    // In the node list the parameters come first, then the result, then all fields: so reserve the first
-    // nodes.
+    // The node list begins with the parameters, then the result, then all fields; so the first nodes are
+    // reserved.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // the value of the pair
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // the entry behind a pair is the pair's value
     if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
-        result = -1; // a spy_result accepts that there is no result
+        result = -1; // a spy_result allows that there is no result
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -47822,9 +47900,10 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
 // Finds shader parameters by their path: "params.lights[2].color" is an input of a kernel or module, or a
 // part of an input's plain data.
 
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // the limit for fields of a struct argument, too
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // most elements of an unsized array; a struct argument has the same
+                                       // limit of fields
 
-// Goes one step of the path (.field or [index]) into plain data. Returns false when there is no such part.
+// Follows one step of the path (.field or [index]) into plain data. Returns false if there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {
     const spyi_type *type = at->type;
     if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
@@ -47862,7 +47941,8 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
     return true;
 }
 
-// Goes from an unsized array T[] to one of its elements. The input behind T[] stands for all elements.
+// Goes from an unsized array T[] to one of its elements. The input that follows T[] in the list stands for
+// all elements.
 static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
     char *end = NULL;
     if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
@@ -47919,7 +47999,8 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         globals++;
         if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
             input->type->field_count) {
-            spyi_text_clear(&fields); // the inputs list a parent before its parts
+            spyi_text_clear(&fields); // the inputs list a parent before its parts, so earlier fields are not
+                                      // of the last parent
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
@@ -47954,11 +48035,9 @@ SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, co
 // >>bind/bind_input.c ---------------------------------------------------------------------------------------
 
 // Binds values to shader parameters by the same rules as arguments, but a shader parameter takes one value
-// and is not run over.
-//
-// This happens for each kernel and not with the plan, because only the compiled kernel says where the bytes
-// of its inputs lie (plan/bound_inputs.c) and which globals a call's prelude adds. globals.c finds most
-// errors earlier, by reflection.
+// and the call does not run over it. This happens for each kernel and not with the plan, because only the
+// compiled kernel says where the bytes of its inputs lie (plan/bound_inputs.c) and which globals a call's
+// prelude adds. globals.c finds most errors earlier, by reflection.
 
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
@@ -48066,7 +48145,7 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
     return status;
 }
 
-// Returns whether some value is for the input, for a part of it, or for something that contains it.
+// Returns whether some value is for the input, for a part of it, or for a struct that contains it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
     uint32_t end = spyi_values_given(values);
     for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
@@ -48102,12 +48181,11 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 
 // >>bind/candidates.c ---------------------------------------------------------------------------------------
 
-// Chooses an overload: tries all of them and takes the best one that fits.
-//
-// Better is: all trailing sizes are right; a smaller sum of conversion costs; fewer defaulted parameters; not
-// generic. Several best overloads are an error that lists them. Whether an overload with open parameters
-// (generics, interfaces) fits is asked of Slang, with each type that the arguments can have; types that
-// consume the fewest trailing dimensions come first.
+// Chooses an overload: tries all of them and takes the best one that fits. An overload is better if all
+// trailing sizes are right, then by a smaller sum of conversion costs, by fewer defaulted parameters, and if
+// it is not generic. Several best overloads are an error that lists them. Whether an overload with open
+// parameters (generics, interfaces) fits is asked of Slang, with each type that the arguments can have; types
+// that consume the fewest trailing dimensions come first.
 
 // >>open parameters
 
@@ -48201,7 +48279,7 @@ static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, c
                                        uint32_t consumed, uint32_t form) {
     const spyi_type *view = spyi_view_type(a, v, consumed, form);
     if (!view || !spyi_type_is_pair(type)) return view;
-    if (form >= 3) return NULL; // tensor types have no differential
+    if (form >= 3) return NULL; // tensor types have no differential type
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "DifferentialPair<%s>", view->name);
     const spyi_type *pair = spyi_unit_find_type(a->unit, spyi_text_str(&name));
@@ -48267,7 +48345,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
     spyi_text_free(&text);
 }
 
-#define SPYI_MOST_QUERIES 600 // queries of Slang for one overload; real calls need far fewer
+#define SPYI_MOST_QUERIES 600 // most queries of Slang for one overload; real calls need far fewer
 
 // One search over the views of the open parameters of an overload.
 typedef struct spyi_search {
@@ -48277,7 +48355,7 @@ typedef struct spyi_search {
     const int32_t *of_param;
     int32_t result;
     uint32_t given;
-    bool *fixed; // parameters whose view is known
+    bool *fixed; // which parameters have a known view
     const spyi_type **views;
     uint32_t *consumed;
     int queries;
@@ -48367,8 +48445,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             most += v->rank < 2 ? v->rank : 2;
         }
     }
-    // First try choices that consume 0 dimensions in all, then 1, ...: so element types win over vectors and
-    // arrays.
+    // Choices that consume 0 dimensions in all come first, then 1, and so on, so that element types win over
+    // vectors and arrays.
     for (uint32_t total = 0; possible && !found && total <= most; total++) {
         found = spyi_search_views(&q, 0, total);
         if (found && total) a->sized = true;
@@ -48465,7 +48543,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes = (uint8_t *)spyi_calloc(
-        values->count + 1, 1); // sized trailing dimensions of each value, over all overloads that fit
+        values->count + 1, 1); // number of trailing dimensions of each value on whose sizes types depend,
+                               // over all overloads that fit
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -48484,7 +48563,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         attempt.bound.stage = values->threads ? values->threads->stage : 0;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.bound.names_library = attempt.bound.call_info;
-        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status of a failure without a reason
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status if the failure has no reason
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
@@ -48496,8 +48575,9 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->value >= values->count) continue; // a gradient has its value's sizes
-            uint32_t sized_dims = 0; // consumed dimensions of any size (-1) come first and do not count
+            if (leaf->value >= values->count) continue; // a gradient has the sizes of its value
+            uint32_t sized_dims = 0; // the number of consumed dimensions of known size; consumed dimensions
+                                     // of any size (-1) come before them
             while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
                 sized_dims++;
             if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
@@ -48594,21 +48674,22 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 
 // >>bind/networks.c -----------------------------------------------------------------------------------------
 
-// Networks of `import mlp;` in a call: whether they multiply on the matrix units, and what spy_explain_call says of them.
-// slang/mlp.slang decides the same by its constant `units`, and at run time by spy_mlp_warp::ready(); the rules are in docs/mlp.md.
+// Networks of `import mlp;` in a call: decides whether they multiply on the matrix units, and writes their
+// lines for spy_explain_call. slang/mlp.slang decides the same by its constant `units`, and at run time by
+// spy_mlp_warp::ready(); the rules are in docs/mlp.md.
 
 enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
 
 // The generic arguments of an MLP.
 typedef struct spyi_mlp {
     long inputs, outputs, width, depth;
-    int activation; // number of mlp_batch.slang; -1: it has none
+    int activation; // number of the activation in mlp_batch.slang; -1 if it has none
     bool plain_end; // the output activation is NoActivation
     bool bias;
-    bool rounds, mixed; // T is half or Mixed; T is Mixed
+    bool rounds, mixed; // rounds: T is half or Mixed; mixed: T is Mixed
 } spyi_mlp;
 
-// The number of an activation in mlp_batch.slang, or -1.
+// Returns the number of an activation in mlp_batch.slang, or -1.
 static int spyi_activation_number(const char *name) {
     static const char *const names[] = { "NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh" };
     size_t length = strcspn(name, ",");
@@ -48662,8 +48743,8 @@ static bool spyi_mlp_fits(const spyi_mlp *m, const spyi_profile *profile, spyi_t
     return false;
 }
 
-// Returns whether a thread may compute an element that another thread computes, too: the function changes nothing but
-// its outputs.
+// Returns whether a thread may compute an element that another thread computes, too, which it may if the
+// function changes nothing but its outputs.
 static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
     if (b->dispatch || b->shader || b->options.prelude || function->object.device->printer) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -48673,7 +48754,7 @@ static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
     return inputs && inputs->count == 0;
 }
 
-// Finds the networks among a node's fields, or in the node itself: calls `found` for each.
+// Calls `found` for each network among a node's fields, or for the node itself.
 static void spyi_each_network(const spyi_bound *b, uint32_t first, uint32_t count,
                               void (*found)(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
                                             void *context),
@@ -48698,7 +48779,7 @@ static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const 
 
 // >>calls that are nothing but a network
 
-// Fills *batch, or writes why the batch engine does not take the network.
+// Fills *batch; or appends why the batch engine does not take the network.
 static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
                             bool half_inputs, spyi_batch *batch, spyi_text *why) {
     bool wgmma = profile->arch == 90;
@@ -48707,7 +48788,7 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
                   : width == 64 ? 1
                                 : 2;
     // By engine and width: warps of a group, and groups that a multiprocessor runs at the same time
-    // (python/slangpy/mlp_batch.py has the same).
+    // (python/slangpy/mlp_batch.py has the same numbers).
     static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
                          resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
     if (width != 32 && width != 64 && width != 128)
@@ -48720,7 +48801,8 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
     if (why->size) return false;
     memset(batch, 0, sizeof *batch);
     batch->shared_bytes =
-        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0); // F in mlp_batch.slang
+        // the constant F of mlp_batch.slang
+        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
     if (batch->shared_bytes > max_shared_bytes) {
         spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
                       batch->shared_bytes, max_shared_bytes);
@@ -48768,7 +48850,7 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
         return false;
     const spyi_type *scalar = l->type->element;
     if (!scalar || scalar->kind != SPYI_TYPE_SCALAR || scalar->scalar != SPY_DTYPE_FLOAT32) return false;
-    if (l->consumed == 0) return l->element == l->type; // a result that the call makes
+    if (l->consumed == 0) return l->element == l->type; // the leaf is a result that the call makes
     return l->element && l->element->kind == SPYI_TYPE_SCALAR &&
            (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
 }
@@ -48863,7 +48945,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
         return spyi_set_batch(a, leaf, v, &fit);
     }
     if (!pair || !a->values->items[pair].type) return true;
-    const spyi_value *grad = &a->values->items[pair]; // its dimensions are those of the output
+    const spyi_value *grad = &a->values->items[pair]; // the gradient's dimensions are those of the output
     if (grad->rank) leaf->value = pair;
     return true;
 }
@@ -48891,7 +48973,8 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
     bool in = role != SPYI_ROLE_WRITTEN, out = role != SPYI_ROLE_READ;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.%s", of->path, name);
-    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, in, out); // `of` may have moved
+    // spyi_add_leaf() may have moved `of`
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, in, out);
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     leaf->role = role;
@@ -48915,7 +48998,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     if (a->constant && !pair) return true;
     if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
-        return true; // a spy_result accepts that there is no gradient
+        return true; // a spy_result allows that there is no gradient
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);
@@ -48942,7 +49025,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
 
 // >>tensors that are passed whole
 
-// Adds a leaf for a gradient that the function itself reads or writes. It has no field; it is there for
+// Adds a leaf for a gradient that the function itself reads or writes. The leaf has no field; it exists for
 // barriers.
 static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value, bool reads, bool writes) {
     const spyi_leaf *of = &a->bound.leaves[number];
@@ -48954,7 +49037,8 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     if (!of->exact && (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit)))
         return spyi_mismatch(a, of->path, wanted ? wanted : of->element, v, ", as its gradient");
     spyi_text_add(&path, "%s.grad", of->path);
-    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
+    // spyi_add_leaf() may have moved `of`
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false);
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     spyi_leaf_set_kind(leaf, spyi_kind_of_inside(kind));
@@ -48982,7 +49066,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
             "'%s': in forward mode texels are constants, and this texture has a gradient: give it without "
             "one",
             leaf->path);
-    if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
+    if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() binds these textures
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
     a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
@@ -48998,7 +49082,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     for (int g = 0; g < 2; g++) {
         if (!wanted[g] || !given[g]) continue;
         a->bound.grads_inside[g] = true;
-        // Behind the gradient of a texture's first level is that of all levels (describe.c).
+        // The gradient of all levels of a texture lies behind that of its first level (describe.c).
         if (!spyi_track_gradient(a, number, given[g] + (v->texel ? 1 : 0), g == SPYI_GRAD_IN || backward,
                                  g == SPYI_GRAD_OUT))
             return false;
@@ -49014,8 +49098,8 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
 
 // >>textures for parameters of Slang's own types
 
-// Refuses a texture whose gradient the derivative of the function could not find. The texture alone does not tell where
-// its gradients lie: the kernel notes one texture of each type, and one sampler.
+// Refuses a texture whose gradient the derivative of the function could not find. The texture alone does not
+// tell where its gradients lie: the kernel notes one texture of each type, and one sampler.
 static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uint32_t slot, uint32_t samplers,
                                      bool imported) {
     const spyi_values *values = a->values;
@@ -49048,7 +49132,7 @@ static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uin
     return true;
 }
 
-// Gives the leaf of a texture with a gradient what its derivatives need.
+// Gives the leaf of a texture with a gradient the data that derivatives need.
 static bool spyi_bind_plain_texture(spyi_attempt *a, uint32_t i) {
     spyi_leaf *leaf = &a->bound.leaves[i];
     const spyi_value *v = &a->values->items[leaf->value];
@@ -49082,8 +49166,9 @@ SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
         if (!spyi_check_plain_texture(a, leaf, slot++, samplers, imported) || !spyi_bind_plain_texture(a, i))
             return false;
     }
-    // Without bindings textures do not tell their layers and levels, so that derivatives need those of textures
-    // without gradients, too. Each includes a sampler: it is the call's only one, or another may be meant.
+    // Without bindings a texture does not tell its layers and levels, so that derivatives need these of
+    // textures without gradients, too. Each texture includes a sampler, which must be the call's only one, or
+    // derivatives could use the wrong one.
     for (uint32_t i = 0; i < count && by_address && imported && samplers <= 1 && slot < SPYI_MOST_NOTED;
          i++) {
         spyi_leaf *leaf = &a->bound.leaves[i];
@@ -49126,7 +49211,7 @@ static bool spyi_views_gradients(const spyi_attempt *a) {
     return false;
 }
 
-// Sets the reason that the function has no derivative. Frees `why`, the reason that Slang gives.
+// Sets the reason that the function has no derivative. Frees `why`, Slang's reason.
 static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature, spyi_text *why) {
     static const struct {
         const char *side, *expected, *got, *call;
@@ -49140,7 +49225,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
     const spyi_fused *fused = a->function->module->fused;
-    if (fused && fused->no_derivative.size) { // a function that it calls has none
+    if (fused && fused->no_derivative.size) { // a function that the fused function calls has no derivative
         spyi_text_clear(why);
         spyi_text_add(why, "%s", spyi_text_str(&fused->no_derivative));
     }
@@ -55407,48 +55492,47 @@ SPYI_COLD_END
 
 // Makes a launch from the arguments of a call: shapes, walks, vector width, memory access, groups, passes.
 
-// launch.c
-// Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
-// and allocates nothing. A device with a pack that lacks the variant of the launch gets the plain variant's launch
-// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Dispatches have
-// none.
+// launch.c: fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records
+// nothing and allocates nothing. A device with a pack that lacks the variant of the launch gets the launch of
+// the plain variant instead: that variant walks memory of any strides, offsets and sizes, so each call of a
+// pack has one. Dispatches have none.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
 
-// repeat.c
-// Returns whether the call equals one of the plan's launches but for base addresses and numbers. plan->launch
-// is then that launch, with this call's base addresses.
+// repeat.c: returns whether the call equals one of the plan's launches except for base addresses and numbers.
+// plan->launch is then that launch, with this call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 // Returns whether no output shares memory with another argument.
 SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values);
-SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // address bits that must not change
-// spyi_launch_repeats() for one tensor, and the function that puts the tensor's address into the launch.
+SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // returns the address bits that must be the
+                                                              // same in a repeated launch
+// Return whether one tensor repeats its leaf of a launch, and put the tensor's address into the launch.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
 SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *tensor);
 
-// shape.c
-// Gives the sizes and strides of a leaf's value. Temporaries and new tensors are contiguous.
+// shape.c: returns the sizes and strides of a leaf's value. Temporaries and new tensors are contiguous.
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides);
 // Computes the call shape from all leaves. An error names the first two leaves whose sizes disagree.
 SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
                                    spyi_text *error);
-// Checks that an output has an element for each element of the call. overlap.c checks that none share memory.
+// Checks that an output has an element for each element of the call. overlap.c checks that no two of them
+// share memory.
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error);
 
-// Returns the size of a collapsed dimension in elements, or in tiles where the launch has tiles along it.
+// Returns the size of a collapsed dimension in elements, or in tiles if the launch has tiles along it.
 SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim);
 
 // width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 
-// Does the same for the threads of teams, and chooses how many units a thread has in flight.
+// Chooses the vector width for the threads of teams, and how many units a thread has in flight.
 SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 
-// A figure of sums that tests/bench/sums_h200.py tries others of. In a library that is compiled with SPYI_TUNES it is
-// the value of the environment variable SPYI_SUMS_name, where that is set.
+// A figure of the sums of gradients, of which tests/bench/sums_h200.py tries other values. In a library that
+// is compiled with SPYI_TUNES it is the value of the environment variable SPYI_SUMS_name, if that is set.
 #ifdef SPYI_TUNES
 static inline uint32_t spyi_tuned(const char *name, uint32_t usual) {
     const char *value = getenv(name);
@@ -55470,13 +55554,13 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error);
 
-// passes.c, for backward calls
-// Divides the gradients into passes: fills launch->passes. Each pass adds to its gradients in one dispatch.
+// passes.c, for backward calls: divides the gradients into passes and fills launch->passes. Each pass adds to
+// its gradients in one dispatch.
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error);
 // Chooses the teams of threads that sum the gradients of launch->pass.
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
-// Gives the sizes of launch->pass's dimensions (*count of them) in the order in which they are walked, and
+// Writes the sizes of launch->pass's dimensions (*count of them) in the order in which they are walked, and
 // reorders the leaves' strides. Dimensions whose elements do not share a gradient come first; returns their
 // number.
 SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
@@ -55484,7 +55568,7 @@ SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int
 // one.
 SPYI_FN bool spyi_next_pass(spyi_launch *launch);
 
-// overlap.c
+// overlap.c: rejects calls whose arguments share memory in a harmful way.
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error);
 
@@ -55496,62 +55580,62 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 typedef struct spyi_sink spyi_sink;
 
-// How a command list records calls. src/list defines the functions.
+// Functions by which a command list records calls. src/list defines them.
 typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
-                             spyi_text *error); // an error if the list is finished
+                             spyi_text *error); // returns an error if the list is finished
     spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
     spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan, const spyi_values *values);
-    void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
-    // Records a draw, whose pipeline is among its uses. `name`: of its operation.
+    void (*drop_call)(spyi_sink *sink); // removes the records of a failed call
+    // Records a draw, whose pipeline is among its uses. `name`: the name of the list's operation.
     spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
                               uint32_t use_count, bool untracked, spyi_text *error);
 } spyi_sink_table;
 
-// The first member of a command list: all that a call knows of it.
+// The first member of a command list, by which a call uses the list.
 struct spyi_sink {
     spyi_object object;
     const spyi_sink_table *table;
 };
 
-// run.c
-// Runs the call, or records it into `sink` if that is not NULL.
+// run.c: runs the call, or records it into `sink` if that is not NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);
 
-// again.c
-// Makes the call if it repeats one of the plan's launches; returns false, having done nothing, if it does
-// not. The call's options must be those of the plan. Like spyi_cache_again(), it allocates nothing but the
-// tensor of a new result.
+// again.c: makes the call if it repeats one of the plan's launches; otherwise returns false and does nothing.
+// The call's options must be those of the plan. Like spyi_cache_again(), it allocates nothing but the tensor
+// of a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
 // Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
-// Does the same for a declared function's last call, faster and for fewer calls; see again.c.
+// Makes the call if it repeats a declared function's last call; faster than spyi_cache_again(), and for fewer
+// calls; see again.c.
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 
-// call.c
-// Reports a failed call: the public function, the Slang function, and the error text, which it frees.
+// call.c: reports a failed call with the public function, the Slang function, and the error text, which it
+// frees.
 SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
                                     spyi_text *error);
-// The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
+// Runs the stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
 // Enters the device, makes the call, and leaves the device. With `timed` it also measures the GPU's time.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
-// These do what spy_dispatch() and spy_dispatch_indirect() do, for another public function.
+// Do the same as spy_dispatch() and spy_dispatch_indirect(), with errors that name another public function.
 SPYI_FN spy_status spyi_dispatch_threads(spy_function *function, spy_uint3 threads, spy_args args,
                                          const spy_call_options *options, const char *public_name);
 SPYI_FN spy_status spyi_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                           spy_args args, const spy_call_options *options,
                                           const char *public_name);
 
-// How src/fuse makes calls of functions that end in a reduction. The caller has left the device.
+// Functions by which src/fuse makes calls of functions that end in a reduction. The caller has left the
+// device.
 typedef struct spyi_fused_table {
     spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
                        const char *public_name, bool timed, uint64_t *gpu_time_ns);
@@ -55560,17 +55644,17 @@ typedef struct spyi_fused_table {
     spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
 } spyi_fused_table;
 
-// call.c: what a public function that has entered the device does for a function that ends in a reduction. Retains
-// the function's module, since another thread may release it, leaves the device, and returns the table to go on
-// with. The caller releases the module.
+// call.c: called by a public function that has entered the device, for a function that ends in a reduction.
+// Retains the function's module, because another thread may release it, leaves the device, and returns the
+// table of functions that make the call. The caller releases the module.
 SPYI_FN const spyi_fused_table *spyi_leave_for_reduction(spy_function *function);
 
-// sums.c
-// Moves what the last call has added to, at most SPYI_MOST_SUMMED, to `summed`, whose tensors get a reference each; returns
-// their number. The caller has entered the device.
+// sums.c: moves the list of tensors that the last call has added to, at most SPYI_MOST_SUMMED, to `summed`,
+// which gets a reference to each tensor; returns their number. The caller has entered the device.
 SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed);
-// Adds the sums to the gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and releases the
-// tensors. The caller has left the device. Returns `status`, or that of the first call that failed.
+// Adds the sums to the gradients if `status`, the status of the call, is SPY_OK, by calls with the same
+// options, and releases the tensors. The caller has left the device. Returns `status`, or the status of the
+// first call that failed.
 SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summed, uint32_t count,
                                     const spy_call_options *options, spy_status status, const char *name);
 
@@ -55584,7 +55668,7 @@ typedef struct spyi_run_state {
     const spyi_bound *bound;
     const spyi_values *values;
     spyi_launch *launch;
-    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: the temporaries and new tensors of this call
+    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // for each leaf, the temporary or new tensor of this call
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
     spyi_sink *sink; // records the call; NULL means that the call runs
     bool waits;      // the call waits for results in host memory
@@ -55592,68 +55676,67 @@ typedef struct spyi_run_state {
     bool timing;     // time_begin has been called
 } spyi_run_state;
 
-// temporaries.c
+// temporaries.c: makes the temporaries and new tensors of the call.
 SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error);
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new);
 // Fills `made`, with which the leaf's kind makes and finishes its memory.
 SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_made *made);
 SPYI_FN void spyi_place_readback(spyi_run_state *s); // sets the place of each result in the readback buffer
 
-// uses.c
-// Fills `uses` and returns their number. Results in host memory are left out, as each call that has them
-// waits.
+// uses.c: fills `uses` and returns their number. Results in host memory are left out, because each call that
+// has them waits.
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
-// Gives parts of one image that several arguments use one way of use, that of all of them together: a part has one
-// layout during the work. Uses from `first` on are united with those before them.
+// Gives the uses that several arguments make of parts of one image one way of use, the union of all of them,
+// because a part has one layout during the work. Uses from `first` on are united with those before them.
 SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count);
 
-// results.c
-// Fails for results in host memory if the call is recorded into a command list or an engine's command buffer.
+// results.c: fails for results in host memory if the call is recorded into a command list or an engine's
+// command buffer.
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error);
 SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error);
 // After success: hands a new tensor to the caller, and fills the spy_result of an SPY_ARG_KIND_RESULT
 // argument.
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
 
-// backward.c
-// Makes the variants of all passes before the first pass runs, so that a compile error leaves every output as
-// it was. Afterwards the launch is that of the first pass. Sets *several when the call has more than one
-// dispatch, and *bytes to the most bytes that the sums of one pass need.
+// backward.c: makes the variants of all passes before the first pass runs, so that a compile error leaves
+// every output as it was. Afterwards the launch is that of the first pass. Sets *several when the call has
+// more than one dispatch, and *bytes to the most bytes that the sums of one pass need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
 
-// run.c
-// Computes the launch, checks it, and gives its variant, compiling it if need be. *variant is NULL if the
-// call has no elements. For backward calls: the variant of launch->pass.
+// run.c: computes the launch, checks it, and gives its variant, which is compiled if necessary. *variant is
+// NULL if the call has no elements. For backward calls it is the variant of launch->pass.
 SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error);
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
                                         spyi_text *error);
 
-// pack.c
-// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all bindings
-// of the kernel. With `repeats` the block already has the sizes and strides, which are not packed again.
+// pack.c: fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all
+// bindings of the kernel. With `repeats` the block already has the sizes and strides, which are not packed
+// again.
 SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_variant *variant, bool repeats, spyi_binding *bindings,
                                   spyi_text *error);
 
 // >>call/again.h --------------------------------------------------------------------------------------------
 
-// How a call repeats an earlier call of its plan: what is compared, and what changes in the parameter blocks.
+// How a call repeats an earlier call of its plan: the members that are compared, and the places in the
+// parameter blocks that change.
 
-// One argument, or one gradient of an argument's tensor: what must be equal, and where its value goes.
+// One argument, or one gradient of an argument's tensor: the properties that must be equal, and the places of
+// its value.
 typedef struct spyi_again_item {
     const char *name;      // "" if the argument was given by position
     const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
-    uint8_t op;           // spyi_again_op
+    uint8_t op;           // a spyi_again_op
     uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
     uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
     uint16_t leaf;        // index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
-    uint8_t **places; // where its value or address stands in the blocks
+    uint8_t **places; // addresses of the places in the blocks of its value or address
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
     // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
@@ -55661,9 +55744,10 @@ typedef struct spyi_again_item {
     uint8_t map_count;
     bool explicit_way;
     uint8_t of, which; // for a gradient: the argument whose tensor has it, and its index in grads[]
-    // For spyi_call_direct():
+    // The next members are for spyi_call_direct():
     uint64_t what;   // spy_arg.kind and .direction, which are neighbours
-    uint64_t serial; // of the tensor that the argument's use in direct_uses is of; 0: none
+    uint64_t serial; // serial number of the tensor whose use direct_uses has for the argument; 0 if there is
+                     // none
     bool is_result;  // the name is "_result"
 } spyi_again_item;
 
@@ -55671,12 +55755,12 @@ typedef struct spyi_again_item {
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
-    uint8_t *launched; // copy of the block as the launch's graph last got it
+    uint8_t *launched; // copy of the block, as the launch's graph got it last
     uint32_t groups[3];
     uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there is
                            // none
-    bool finishes;         // it reads the sums that the dispatch before it left
-    uint32_t sum, sum_end; // its entries of spyi_again.sums: first, and one past the last
+    bool finishes;         // the dispatch reads the sums that the dispatch before it left
+    uint32_t sum, sum_end; // entries of spyi_again.sums for this dispatch: the first, and one past the last
 } spyi_again_step;
 
 // The place in a dispatch's block where the address of a leaf's sums stands.
@@ -55695,17 +55779,17 @@ typedef struct spyi_again {
     spyi_again_step
         *steps; // step_count dispatches; NULL means one dispatch with the launch's block and groups
     spyi_again_sum *sums;
-    // For spyi_call_direct(): the uses that its last call made of the arguments' memory, and what the tracker
-    // knows of them. NULL means that the launch cannot be repeated that way.
+    // The next members are for spyi_call_direct(): the uses that its last call made of the arguments' memory,
+    // and the tracker's records of them. NULL means that the launch cannot be repeated that way.
     spyi_use *direct_uses;
     spyi_noted_uses direct_noted;
-    const spyi_use *writes_from, *writes_to; // uses in direct_uses that contain all that write
+    const spyi_use *writes_from, *writes_to; // range of direct_uses that contains all uses that write
     const spyi_again_item
         *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
     uint32_t arg_count; // number of the arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
-    uint32_t runs;       // calls of several steps made without a graph
+    uint32_t runs;       // number of calls of several steps that were made without a graph
 } spyi_again;
 
 typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&
@@ -55719,11 +55803,10 @@ static inline uint64_t spyi_again_what(const spy_arg *arg) {
     return what;
 }
 
-// again_learn.c
-// Learns from a call of one dispatch, which has just been made, how it is repeated.
+// again_learn.c: learns from a call of one dispatch, which has just been made, how it is repeated.
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 
-// Returns whether the options have no pointers, and nothing that belongs to one call alone.
+// Returns whether the options have no pointers, and nothing that is only for one call.
 SPYI_FN bool spyi_simple_options(const spy_call_options *o);
 
 // Notes on a call of several dispatches. spyi_again_note() adds one dispatch while it is in the launch.
@@ -55740,29 +55823,29 @@ SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, c
 // Learns from the notes if the call succeeded, and frees them. Returns whether the launch can be repeated.
 SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status);
 
-// again_steps.c
-// Repeats a call of several dispatches. `uses` has the uses of all dispatches, and room for one more.
+// again_steps.c: repeats a call of several dispatches. `uses` has the uses of all dispatches, and room for
+// one more.
 SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
                                                       spyi_text *error);
 
 // >>call/same.h ---------------------------------------------------------------------------------------------
 
-// What a plan keeps of its last dispatch, for the next one that has the same arguments (same.c).
+// The record of a plan's last dispatch, for the next one that has the same arguments (same.c).
 
-#define SPYI_SAME_VALUES 24 // most arguments, with two more for each pair
+#define SPYI_SAME_VALUES 24 // most arguments of such a dispatch, with two more for each pair
 #define SPYI_SAME_NAME 40   // bytes of a name, with its NUL
 
 typedef struct spyi_same_value {
     uint64_t what; // spy_arg.kind and .direction
     uint64_t value;
-    uint64_t serial;            // of a tensor
-    const spy_tensor *grads[2]; // of a tensor
+    uint64_t serial;            // a tensor's serial number
+    const spy_tensor *grads[2]; // a tensor's gradients
     spy_dtype dtype;
     char name[SPYI_SAME_NAME]; // "" if the argument was given by position
 } spyi_same_value;
 
 typedef struct spyi_same {
-    spyi_variant *variant; // NULL: the plan has done other work since
+    spyi_variant *variant; // NULL if the plan has done other work since
     const spyi_launch *launch;
     uint32_t threads[3];
     uint32_t arg_count, value_count;
@@ -55771,12 +55854,12 @@ typedef struct spyi_same {
     spyi_same_value values[SPYI_SAME_VALUES];
 } spyi_same;
 
-// Keeps what device->cache->ran has done for these arguments. Does nothing if such a dispatch cannot be
+// Records what device->cache->ran has done for these arguments. Does nothing if such a dispatch cannot be
 // repeated.
 SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
                             const spy_call_options *options);
-// Repeats one of the function's last dispatches, whose kernel, parameters and groups are all those of this
-// one. Returns false, having done nothing, if there is none. Allocates nothing.
+// Repeats one of the function's last dispatches if its kernel, parameters and groups are all those of this
+// dispatch. Otherwise returns false and does nothing. Allocates nothing.
 SPYI_FN bool spyi_same_dispatch(spy_function *function, const uint32_t threads[3], spy_args args,
                                 const spy_call_options *options, spy_status *status, spyi_text *error);
 
@@ -55789,7 +55872,7 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // the thread has been started and not yet joined
-    bool queued;     // waits for a thread that compiles it after a reload
+    bool queued;     // the call waits until a thread can compile it after a reload
     spyi_thread thread;
     spyi_outside outside; // the device's record of the thread's work
     spyi_atomic finished; // set to 1 by the thread at its end
@@ -55807,13 +55890,12 @@ struct spy_prepared {
     spy_prepared *previous, *next;
 };
 
-// snapshot.c
-// Copies the values; false when out of memory. The caller then frees the part that was copied, too.
+// snapshot.c: copies the values; false when out of memory. The caller then frees the part that was copied,
+// too.
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to);
 SPYI_FN void spyi_free_copies(spyi_values *values);
 
-// prepare.c
-// Makes all variants that a call with these values needs.
+// prepare.c: makes all variants that a call with these values needs.
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 
 // Starts a thread that compiles the call for p->values and the module's current code; false means that no
@@ -55832,17 +55914,18 @@ SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values);
 SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p);
 SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
 
-// prepared.c
-// The caller has entered the device. Only spyi_prepared_finish_all() waits.
+// prepared.c; the caller has entered the device. Only spyi_prepared_finish_all() waits.
 SPYI_FN void spyi_prepared_reloaded(spy_device *device);       // starts threads that compile the new code
 SPYI_FN void spyi_prepared_collect(spy_device *device);        // joins the threads that have finished
-SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // whether a thread compiles reloaded code
-SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // whether its thread still compiles
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // returns whether a thread compiles reloaded
+                                                               // code
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // returns whether the call's thread still
+                                                                    // compiles
 SPYI_FN void spyi_prepared_finish_all(spy_device *device);          // joins all compile threads
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
-// attach.c
+// attach.c: registers the functions of src/call at the device.
 SPYI_FN void spyi_calls_attach(spy_device *device);
 
 // >>call/raster.h -------------------------------------------------------------------------------------------
@@ -55863,13 +55946,13 @@ typedef struct spyi_pipeline {
     spyi_plan *plans[SPYI_RASTER_STAGES];
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
-    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both
+    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both stages
     bool handles;                         // functions of the pipeline use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
 } spyi_pipeline;
 
-// One stage: the function, and what reflection says of its code of this generation.
+// One stage: the function, and the reflection of its code of the current generation.
 typedef struct spyi_raster_part {
     spy_function *function; // NULL if there is no fragment function
     spyi_stage stage;
@@ -55878,22 +55961,23 @@ typedef struct spyi_raster_part {
 
 #define SPYI_MOST_FLAT 16
 
-// An argument of a stage that is plain bytes: what must be equal to take it again, and where its value goes.
+// An argument of a stage that is plain bytes: the properties that must be equal when a draw is repeated, and
+// the place of its value.
 typedef struct spyi_flat_item {
     const spyi_leaf *leaf;
-    uint32_t offset; // in the stage's block
+    uint32_t offset; // offset in the stage's block
     uint32_t bytes;  // how many bytes are copied as they are; 0 means that `op` converts the value
     uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
     uint8_t kind, dtype;
-    uint8_t number; // of the draw's arguments
-    size_t count;   // as spy_arg.count
+    uint8_t number; // number of the draw's argument
+    size_t count;   // the same as spy_arg.count
     int64_t dims[2];
 } spyi_flat_item;
 
 // How draws with arguments of the same names, kinds and types repeat a stage's plan.
 typedef struct spyi_stage_again {
-    // The stage's arguments are plain bytes, and it uses no memory, textures or samplers: the values go from the
-    // arguments straight into the draw's block.
+    // The stage's arguments are plain bytes, and it uses no memory, textures or samplers, so that its values
+    // go from the arguments straight into the draw's block.
     bool flat;
     uint32_t flat_count;
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
@@ -55918,49 +56002,52 @@ struct spy_raster {
     uint32_t layout_count;
     char **instance_attributes;
     uint32_t instance_attribute_count;
-    spyi_pipeline *pipelines; // the most recently used first; one reference each
+    spyi_pipeline *pipelines; // list of pipelines, the most recently used one first; one reference each
     uint32_t pipeline_count;
-    // Memory of the running draw, kept so that draws do not allocate.
+    // The uses of the running draw. The memory is kept so that draws do not allocate.
     spyi_use *uses;
     uint32_t use_capacity;
     uint8_t *block;
     uint32_t block_capacity;
-    // The use of each argument of the last draw, by its name, because draws mostly repeat their names.
+    // The name of each argument of the last draw and the stages that take it, because most draws repeat the
+    // names.
     struct {
         char name[31];
         uint8_t feeds;
     } fed[SPYI_MOST_FED];
     uint32_t fed_count;
     spyi_stage_again again[SPYI_RASTER_STAGES];
-    // spy_texture.target_form of the last texture that passed the checks of each target; 0: none has. It does not hold
-    // after a reload.
+    // For each target the spy_texture.target_form of the last texture that passed the checks; 0 if there is
+    // none. A reload clears them.
     uint32_t checked_forms[SPYI_MOST_TARGETS + 1];
-    // For gradients (draw_gradient.h): generated modules, the raster that draws triangles' numbers, and its targets.
+    // For gradients (draw_gradient.h): generated modules, the raster that draws triangles' numbers, and its
+    // targets.
     struct spyi_draw_gradient *gradients;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
-    struct spy_raster *previous, *next; // in spy_device.rasters
+    struct spy_raster *previous, *next; // neighbours in the list spy_device.rasters
 };
 
 // One stage of the running draw.
 typedef struct spyi_draw_stage {
-    spyi_plan *plan; // one reference
+    spyi_plan *plan; // the plan, with one reference
     spyi_variant *variant;
     const uint8_t *block;
-    const spyi_stage_again *flat; // the values are still in the arguments; NULL: they are in `block`
+    const spyi_stage_again *flat; // the stage whose values are still in the arguments; NULL means that they
+                                  // are in `block`
 } spyi_draw_stage;
 
-// A draw that is being put together.
+// The state of a draw that is being recorded.
 typedef struct spyi_drawing {
     spy_raster *raster;
     spy_device *device;
     const spy_draw_desc *desc;
     spy_args args;
-    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // the use of each argument: bits of spyi_feeds
+    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // spyi_feeds of each argument
     spyi_draw_work work;
     spyi_raster_state state;
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
-    uint32_t use_count, target_uses; // uses in raster->uses, and how many of them are targets', which come
+    uint32_t use_count, target_uses; // number of uses in raster->uses, and of the uses of targets, which come
                                      // first
     bool untracked;
     // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
@@ -55971,49 +56058,45 @@ typedef struct spyi_drawing {
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
 
-// What an argument is for, as bits.
+// Bits for the stages and lists that take an argument.
 enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
 
-// raster.c
-// Looks again at a stage whose code a reload has replaced; leaves the device meanwhile.
+// raster.c: reads the reflection of a stage again whose code a reload has replaced; leaves the device
+// meanwhile.
 SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int stage, spyi_text *error);
 SPYI_FN void spyi_rasters_attach(spy_device *device);
-SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's release
+SPYI_FN void spyi_rasters_free_all(spy_device *device); // called at the device's release
 SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets how draws repeat the stages' plans
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
-// draw_again.c
-// Notes how the stage was bound, for draws with arguments of the same names and kinds. `given`: the arguments that the
-// stage was bound with.
+// draw_again.c: learns how the stage was bound, for draws with arguments of the same names and kinds.
+// `given`: the arguments that the stage was bound with.
 SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given);
-// Takes the arguments for a stage that is bound as in an earlier draw, and notes its plan and variant. Returns false,
-// having changed nothing of the draw, if it is not. `values` are filled unless the stage is flat.
+// Takes the arguments for a stage that is bound as in an earlier draw, and sets the stage's plan and variant.
+// Otherwise returns false and leaves the draw unchanged. `values` are filled unless the stage is flat.
 SPYI_FN bool spyi_repeat_stage(spyi_drawing *d, int s, spyi_values *values);
 // Writes the values of a flat stage. Returns false if one does not fit into its parameter.
 SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_t *block);
 
-// draw.c
-// Begins a draw and finds what each argument is for; checks targets and vertices.
+// draw.c: begins a draw and finds which stages take each argument; checks targets and vertices.
 SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
 // Returns what is wrong with the desc or the options, or NULL if nothing is.
 SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
 
-// pipeline.c
-// Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
-// Sets *left when the device was left to make it; the draw then begins anew.
+// pipeline.c: finds or makes the pipeline of the draw's variants and state, which is then the raster's first
+// pipeline. Sets *left when the device was left to make it; the draw then starts again.
 SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
-SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all pipelines of the raster
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // drops all pipelines of the raster
 SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // frees pipelines without references whose
                                                                // work has finished
 
-// targets.c
-// Checks the targets, and fills the members of the work, the state and the uses that depend on them.
+// targets.c: checks the targets, and fills the members of the work, the state and the uses that depend on
+// them.
 SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error);
 
-// vertices.c
-// Does the same for attributes, indices and indirect counts, and finds how many vertices and instances are
-// drawn.
+// vertices.c: checks attributes, indices and indirect counts, fills the members that depend on them, and
+// finds how many vertices and instances are drawn.
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
 // Checks a desc's lists of attributes and layouts against the vertex function's inputs.
 SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);
@@ -56035,12 +56118,12 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 // would need atomics, sums over groups and textures' gradients once more for another stage, where a fragment shader has
 // no groups, and would leave quads and helper invocations to the driver.
 
-// What a generated module depends on besides the raster's functions. Zeroed before the members are set, so that equal
-// forms have equal bytes.
+// The properties of a draw, besides the raster's functions, that a generated module depends on. Zeroed before
+// the members are set, so that equal forms have equal bytes.
 typedef struct spyi_draw_form {
     uint8_t
-        channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
-                                       // target's do not count
+        channels[SPY_MOST_TARGETS];    // bits of the channels whose gradients count: 1 red ... 8 alpha; 0 if
+                                       // the target has no gradient
     uint8_t columns[SPY_MOST_TARGETS]; // columns of each target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
     uint8_t vertices;                  // the vertex function has gradients too
@@ -56056,25 +56139,23 @@ typedef struct spyi_draw_form {
     uint8_t buffer_count;
 } spyi_draw_form;
 
-// A generated module and what calls of it need. All of it is made anew after a reload of the raster's module.
+// A generated module and data for its calls. All of it is made anew after a reload of the raster's module.
 typedef struct spyi_draw_gradient {
     spyi_draw_form form;
-    spy_module *module;                   // one reference
+    spy_module *module;                   // the module, with one reference
     spy_function *corner, *pixel, *edges; // functions of `module`
     uint32_t columns, flat_columns;       // floats, and integers, in the row of a corner
     uint32_t generation;                  // generation of the raster's module that this was made for
     struct spyi_draw_gradient *next;
 } spyi_draw_gradient;
 
-// draw_text.c
-// Writes the functions that are put behind the text of the raster's module. Errors name the part of a shader that has no
-// gradients.
+// draw_text.c: writes the functions that are put behind the text of the raster's module. Errors name the part
+// of a shader that has no gradients.
 SPYI_FN spy_status spyi_draw_gradient_text(const spy_raster *raster, spyi_draw_gradient *gradient,
                                            spyi_text *out, spyi_text *error);
 
-// draw_gradient.c
-// Finds or makes the module of `form`, within the device, which may be left meanwhile. The module gets a reference for
-// the caller.
+// draw_gradient.c: finds or makes the module of `form`. Call it inside the device, which may be left
+// meanwhile. The module gets a reference for the caller.
 SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_form *form,
                                           spyi_draw_gradient *out, spyi_text *error);
 SPYI_FN void spyi_draw_gradients_drop(spy_raster *raster);
@@ -56177,18 +56258,19 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 
 // Divides a backward call into passes. A gradient that no two elements share is added to by each element's
 // thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
-// (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
+// (emit/team.c says how). A gradient that is shared along other dimensions gets another pass, and so does one
 // that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
-// shapes and the device (those of width.c also on how memory is aligned), so that the order of sums stays the same.
+// shapes and the device (the decisions of width.c also on how memory is aligned), so that the order of sums
+// stays the same.
 
-// Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
-// thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
+// Figures for an NVIDIA H200 and for CPUs: the number of groups that fill the device, the least elements for
+// each thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
 #define SPYI_TEAM_GROUPS SPYI_TUNED("GROUPS", 2048)
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
 #define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
-// Elements of the largest vector (call/width.c), and of each thread of a long part in one step.
+// Elements of the largest vector (call/width.c), and of one step of each thread in a long part.
 #define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
@@ -56275,7 +56357,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (shared) launch->passes[p].sums |= (uint64_t)1 << i;
     }
     spyi_merge_passes(b, values, launch);
-    if (launch->pass_count == 0) { // only whole tensors have gradients, and the function itself adds to them
+    if (launch->pass_count == 0) { // only tensors that are passed whole have gradients, and the function
+                                   // itself adds to them
         memset(&launch->passes[0], 0, sizeof launch->passes[0]);
         launch->pass_count = 1;
     }
@@ -56284,13 +56367,15 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
 
 // >>teams
 
-static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unless `most` is less
+static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // returns the least power of two that is at
+                                                              // least n, but no more than `most`
     uint32_t power = 1;
     while (power < most && power < n) power *= 2;
     return power;
 }
 
-// Rounds the length of a part up: no vector lies in two parts, and the threads of a long part have whole steps.
+// Rounds up the length of a part, so that no vector lies in two parts, and the threads of a long part have
+// complete steps.
 static uint64_t spyi_part_length(uint64_t length, uint64_t team) {
     uint64_t unit = team * SPYI_TEAM_STEP;
     if (length < 4 * unit && team % SPYI_TEAM_STEP == 0) unit = team;
@@ -56443,17 +56528,18 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 
 // >>call/width.c --------------------------------------------------------------------------------------------
 
-// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, a part of a tile, where
-// some leaves lie across the others, several elements one group apart, or one element. The table at the end of the file
-// has a row for each of these ways.
+// Decides which elements a thread takes: neighbours as vectors, if every leaf allows it; a part of a tile, if
+// some leaves lie across the others; several elements one group apart; or one element. The table at the end
+// of the file has a row for each of these ways.
 
 #define SPYI_WIDE_BYTES                                                                                      \
-    256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
+    256 // most bytes of one thread's elements over all leaves in wide variants, because they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
-// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at least
-// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code has each element of a step
-// once, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES elements.
+// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at
+// least SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code is repeated for
+// each element of a step, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES
+// elements.
 #define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
 #define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 2) // most units of vectors
 #define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
@@ -56466,26 +56552,27 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 // A way in which a thread takes elements.
 typedef struct spyi_way spyi_way;
 
-// What a way makes of a launch: the code that is emitted for it follows from these members of the variant's key.
+// The choices of a way for a launch: these members of the variant's key, from which the emitted code follows.
 typedef struct spyi_way_taken {
     uint32_t width, unroll, tile, turn;
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // of each leaf
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // the walk of each leaf
 } spyi_way_taken;
 
 struct spyi_way {
-    // Condition: returns whether the launch allows the way (NULL: each launch does), and then sets the members of
-    // *taken that differ from those of one element a thread. `width`: how many elements, of the ways that take vectors.
+    // Returns whether the launch allows the way (NULL: each launch does), and sets the members of *taken that
+    // differ from those of the way with one element for each thread. `width`: number of elements, for ways
+    // that take vectors.
     bool (*allows)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                    const spyi_way *way, spyi_way_taken *taken);
     uint32_t (*width)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits);
     bool crosses; // a thread's elements may run on from one row to the next
-    // Accesses of memory for 16 neighbouring elements of one scalar, of the smallest type for which the way is
-    // meant. Of the ways that a launch allows, that with the lowest cost is taken.
+    // Memory accesses for 16 neighbouring elements of one scalar, of the smallest type for which the way is
+    // meant. Of the ways that a launch allows, the one with the lowest cost is taken.
     uint32_t cost;
 };
 
-// Makes the strides of a leaf that is loaded as vectors of `width` elements along a dimension count vectors. Its last
-// vector is read as a whole.
+// Converts the strides of a leaf that is loaded as vectors of `width` elements along a dimension to strides
+// in vectors. Its last vector is read completely.
 static void spyi_take_vectors(const spyi_launch *launch, spyi_launch_leaf *at, uint32_t along,
                               uint32_t width) {
     for (uint32_t d = 0; d < launch->rank; d++)
@@ -56521,12 +56608,13 @@ static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, con
     uint8_t *walk = taken->walk;
     int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
-                       : (int64_t)16384 * width; // with fewer elements a GPU needs the threads more
+                       : (int64_t)16384 * width; // with fewer elements a GPU needs more threads instead
     if (launch->rank == 0 || launch->count < from) return false;
     if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return false;
     if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return false;
     bool outputs = false, row = true; // row: all leaves are linear
-    size_t bytes = 0, largest = 0;    // bytes: an element over all leaves; largest: a scalar
+    size_t bytes = 0, largest = 0;    // bytes: size of an element over all leaves; largest: size of the
+                                      // largest scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -56555,8 +56643,8 @@ static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, con
     return true;
 }
 
-// Returns the elements that fill 16 bytes of the smallest scalars, on targets that load small scalars so;
-// elsewhere SPYI_LANES.
+// Returns the number of the smallest scalars that fill 16 bytes, on targets that load small scalars in this
+// way; on others SPYI_LANES.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
     if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
@@ -56596,13 +56684,14 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 // Elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line on NVIDIA. Twice as
 // many where threads take eight small scalars.
 #define SPYI_TILE_SIDE 32u
-#define SPYI_TILE_THREADS 256u // of a group
+#define SPYI_TILE_THREADS 256u // threads of a group that has a tile
 #define SPYI_TILE_BYTES                                                                                      \
-    16384u // most groupshared memory of a group: each device has it, and eight groups find room
+    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight
+           // groups
 #define SPYI_TILE_LEAST                                                                                      \
-    16 // least size of each of the two dimensions; smaller ones leave most of a tile empty
+    16 // least size of each of the two dimensions; with smaller ones most of a tile is empty
 #define SPYI_TILE_APART                                                                                      \
-    32 // bytes between elements from which each is an access of its own: a sector on NVIDIA
+    32 // distance in bytes from which on each element is an access of its own: a sector on NVIDIA
 
 // Returns whether the leaf's elements are neighbours along dimension `dim`, and lie apart along the last one.
 static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
@@ -56619,8 +56708,8 @@ static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, con
     return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
 }
 
-// Finds the dimension along which most bytes of an element lie that are apart along the last dimension. Returns the last
-// one if there is none.
+// Finds the dimension along which most bytes of an element are neighbours that are apart along the last
+// dimension. Returns the last one if there is none.
 static uint32_t spyi_turned_dimension(const spyi_bound *b, const spyi_launch *launch,
                                       const spyi_limits *limits) {
     uint32_t last = launch->rank - 1, found = last, most = 0;
@@ -56665,13 +56754,14 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
         uint8_t flags = taken->walk[i] & (uint8_t)~SPYI_WALK_MASK;
         if (!spyi_is_walked(b, launch, i)) continue;
         if ((at->end - at->begin) / at->memory_size >= (uint64_t)1 << 31)
-            return false; // needs 64-bit offsets
+            return false; // the tile would need 64-bit offsets
         if (taken->walk[i] == SPYI_WALK_UNIFORM && !leaf->out) continue;
         if (width > 1 && (leaf->type->kind != SPYI_TYPE_SCALAR || (flags & SPYI_WALK_GATHER))) return false;
         uint32_t bytes = (tile + (at->memory_size < 4 ? 4 / at->memory_size : 1)) * tile * at->memory_size;
         bool turned = spyi_lies_across(b, launch, limits, i, turn);
         if (turned && shared + bytes > SPYI_TILE_BYTES) {
-            if (spyi_has_twin(b, launch, i)) return false; // both must be walked in the same way (overlap.c)
+            if (spyi_has_twin(b, launch, i)) return false; // both leaves must be walked in the same way
+                                                           // (overlap.c)
             turned = false;
         }
         bool inner = !turned && at->strides[last] == 1;
@@ -56685,7 +56775,7 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
                                             : at->strides[last] == 0 ? SPYI_WALK_STILL
                                                                      : SPYI_WALK_STRIDED));
     }
-    if (shared == 0) return false; // none has room
+    if (shared == 0) return false; // no leaf fits into groupshared memory
     taken->width = width;
     taken->tile = tile;
     taken->turn = turn;
@@ -56693,16 +56783,16 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
     return true;
 }
 
-// Returns the elements of a thread's row in a tile of vectors: eight small scalars, which are 8 or 16 bytes, or four.
+// Returns the number of elements of a thread's row in a tile of vectors: eight small scalars, which are 8 or
+// 16 bytes, or four.
 static uint32_t spyi_tile_lanes(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     return spyi_widest(b, launch, limits) > SPYI_LANES ? 2 * SPYI_LANES : SPYI_LANES;
 }
 
-// A launch that allows tiles has a leaf of which each element is an access of its own in the other ways.
-//
-// Several elements a group apart have as many accesses as one element a thread, of which four are under way.
+// If a launch allows tiles, one of its leaves has an access for each element in the other ways. The way of
+// several elements a group apart has as many accesses as the way of one element, of which four are under way.
 static const spyi_way spyi_ways[] = {
-    // condition, elements, across rows, cost
+    // The columns are: condition, number of elements, whether elements cross rows, cost.
     { spyi_tiled_allows, spyi_tile_lanes, false, 1 }, // a part of a tile, by vectors
     { spyi_tiled_allows, NULL, false, 1 },            // a part of a tile, element by element
     { spyi_wide_allows, spyi_widest, false, 1 },      // vectors that fill 16 bytes with small scalars
@@ -56712,7 +56802,7 @@ static const spyi_way spyi_ways[] = {
     { NULL, NULL, false, 16 },                        // one element
 };
 
-// Lets the kernel number its elements by the strides of their coordinates, where it asks for numbers.
+// Makes the kernel number its elements by the strides of their coordinates, if it uses the numbers.
 static void spyi_number_elements(const spyi_bound *b, spyi_launch *launch) {
     int64_t stride = 1;
     launch->key.reordered = b->uses_library || b->call_info;
@@ -56730,7 +56820,7 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
         if (way->cost >= best->cost || b->whole_warps)
-            continue; // a network works on an element of each thread
+            continue; // a network needs an element for each thread
         taken.width = taken.unroll = 1;
         taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
@@ -56743,8 +56833,8 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
-    // Guards halve the speed of 16-bit scalars on NVIDIA's Vulkan driver (docs/measurements.md, "Small scalars on
-    // Vulkan"), so there sizes without a tail have a variant of their own.
+    // Guards halve the speed of 16-bit scalars on NVIDIA's Vulkan driver (docs/measurements.md, "Small
+    // scalars on Vulkan"), so sizes without a tail have a variant of their own there.
     launch->key.whole = best_taken.width > SPYI_LANES && !limits->profile.prefers_bindings &&
                         !spyi_rules_of(limits->profile.target)->by_address &&
                         launch->count % best_taken.width == 0;
@@ -56761,8 +56851,8 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
 
 // >>teams
 
-// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, where the
-// elements of a sum are neighbours and all leaves that are loaded allow vectors, or one.
+// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, if
+// the elements of a sum are neighbours and all leaves that are loaded allow vectors, otherwise one.
 static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                                 uint32_t per_thread, spyi_way_taken *taken) {
     const uint32_t width = spyi_widest(b, launch, limits);
@@ -56796,7 +56886,7 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
                    team = spyi_team_size(&launch->key, group);
     const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
     uint32_t scalars = 0, units = 1, most, width = 1;
-    size_t bytes = 0; // of one unit, over all leaves
+    size_t bytes = 0; // bytes of one unit, over all leaves
     spyi_way_taken taken;
     if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
     memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
@@ -56828,8 +56918,8 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
 
 // >>call/access.c -------------------------------------------------------------------------------------------
 
-// How a variant reaches the memory of its leaves: through structured buffers, whose offsets are computed
-// here, or through pointers.
+// Decides how a variant reaches the memory of its leaves: through structured buffers, whose offsets are
+// computed here, or through pointers.
 
 // Computes where the leaf's structured buffer begins: at an aligned offset that lies a whole number of
 // elements before element 0. Returns false if there is none, or if the buffer is too large for the device.
@@ -56838,8 +56928,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->begin;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
-    while (!vector && at % alignment && at >= element &&
-           base < alignment) { // a vector's binding begins at the leaf itself
+    // The binding of a vector begins at the leaf itself.
+    while (!vector && at % alignment && at >= element && base < alignment) {
         at -= element;
         base++;
     }
@@ -56914,7 +57004,7 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes how many groups of threads a launch has. More groups than the device takes in one dimension are
 // folded into two.
 
-// Computes the groups of a dispatch, from the caller's number of threads in x, y and z. Groups of a plain
+// Computes the groups of a dispatch from the caller's number of threads in x, y and z. Groups of a plain
 // function are folded if one dimension exceeds the device's limit.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
@@ -57003,7 +57093,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t per_group =
         (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
-    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // the launch has complete call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
     // Kernels number threads with 32 bits, also the threads of the last row of groups, which may be
     // incomplete.
@@ -57052,7 +57142,7 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
     if (leaf->consumed == 0 || (leaf->traits & SPYI_TRAIT_ONE_PLACE))
-        packed = true; // the element is the whole value
+        packed = true; // the element is the complete value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
@@ -57092,7 +57182,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
             merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
-        for (uint32_t i = 0; i < b->leaf_count; i++) // reads before it overwrites: rank - 1 <= k
+        for (uint32_t i = 0; i < b->leaf_count; i++) // a stride is read before it is overwritten, because
+                                                     // rank - 1 <= k
             if (spyi_is_walked(b, launch, i))
                 launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
         launch->element_strides[rank - 1] = launch->element_strides[k];
@@ -57111,7 +57202,8 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Notes the tensor's place, and its shape and strides, which a call that repeats the launch must have, too.
+// Stores the tensor's address, and its shape and strides, which the tensor of a call that repeats the launch
+// must have, too.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->bound = false;
     at->like = 0;
@@ -57123,7 +57215,7 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
-// Notes the binding of a tensor that is bound whole.
+// Stores the binding of a tensor that is bound whole.
 static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
                                     spyi_text *error) {
     at->binding_offset = at->storage_offset + at->begin;
@@ -57131,9 +57223,8 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
-// Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
-// Returns whether the tensor has rows without gaps from a multiple of 16 bytes on, as the batch engine moves them. A NULL tensor
-// is made by the call, and so is a good one.
+// Returns whether the tensor has rows without gaps from a multiple of 16 bytes on, as the batch engine copies
+// them. NULL stands for a tensor that the call makes, which has such rows.
 static bool spyi_is_dense(const spy_tensor *t) {
     int64_t stride = 1;
     if (!t) return true;
@@ -57239,7 +57330,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
                                                                                        : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i], plain));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
-        !plain) // in the other cases each element has its own thread
+        !plain) // each element has a thread of its own in the other cases
         spyi_launch_width(b, limits, launch);
     if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
     launch->key.batch =
@@ -57292,7 +57383,7 @@ static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
            spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes);
 }
 
-// The largest alignment, in bytes, that a launch asks for: that of the largest vector.
+// The largest alignment in bytes that a launch needs, which is that of the largest vector.
 #define SPYI_MOST_ALIGNED 32u
 
 // Returns the largest power of two that divides the address, at most SPYI_MOST_ALIGNED. Addresses with the
@@ -57360,9 +57451,9 @@ static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, con
     return true;
 }
 
-// Loops often call again with tensors of the same shapes and strides. No size, walk or variant then changes
-// if each address has its old alignment, each storage has room for whole vectors, and no output shares memory
-// with another argument.
+// Loops often make calls with tensors of the same shapes and strides. No size, walk or variant then changes
+// if each address has its old alignment, each storage has room for complete vectors, and no output shares
+// memory with another argument.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     const spyi_bound *b = &plan->bound;
     uint32_t i = 0;
@@ -57410,7 +57501,7 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// Returns the host memory (*size bytes) that a gradient comes back to; NULL means that it stays on the
+// Returns the host memory (*size bytes) to which a gradient is copied; NULL means that it stays on the
 // device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
@@ -57418,7 +57509,7 @@ static const char *spyi_added_host(const spyi_bound *b, const spyi_values *value
     return leaf->kind->run->memory->host(leaf, &values->items[leaf->value], size);
 }
 
-// Returns whether another gradient comes back to the same host memory. The later one would overwrite the
+// Returns whether another gradient is copied to the same host memory. The later one would overwrite the
 // earlier one's sum.
 static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *values, uint32_t i,
                                      spyi_text *error) {
@@ -57444,7 +57535,7 @@ static bool spyi_parts_overlap(const spyi_use *a, uint32_t a_count, const spyi_u
     return false;
 }
 
-// Returns whether each element of the call gets the same texel of both.
+// Returns whether each element of the call gets the same texel of both textures.
 static bool spyi_texels_alike(const spyi_leaf *a, const spyi_value *x, const spyi_leaf *b,
                               const spyi_value *y) {
     return a->batch_rank && a->batch_rank == b->batch_rank && x->rank == y->rank &&
@@ -57524,8 +57615,8 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 // >>call/pack.c ---------------------------------------------------------------------------------------------
 
-// Packs what a dispatch gets: the parameter block and the uniform buffers, which pack programs fill in the
-// device's layout, and the bindings.
+// Packs the inputs of a dispatch: the parameter block and the uniform buffers, which pack programs fill in
+// the device's layout, and the bindings.
 
 // Computes multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
@@ -57557,8 +57648,8 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
-// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it
-// yet.
+// Binds a texture or sampler, if the kernel may use it in this way: a call that repeats a launch has not
+// checked this yet.
 static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v, spyi_binding *binding,
                                      spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };
@@ -57580,7 +57671,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL in a dispatch without arguments
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL for a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -57651,7 +57742,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
         case SPYI_PACK_INNER:
             stride = pack->op == SPYI_PACK_STRIDE ? at[pack->leaf].strides[pack->dim]
                                                   : at[pack->leaf].inner[pack->dim];
-            memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
+            memcpy(out, &stride, index64 ? 8 : 4); // on a little-endian host the low half is the 32-bit value
             break;
         case SPYI_PACK_SCALAR:
             if (!spyi_pack_scalar(leaf, values[leaf->value].arg, out))
@@ -57695,7 +57786,8 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL if there is no block
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // the block is NULL if the kernel
+                                                                            // has none
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
@@ -57715,8 +57807,8 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
 
 // >>call/temporaries.c --------------------------------------------------------------------------------------
 
-// The memory that a running call makes for itself: uploads of host arrays that are run over, new tensors, and
-// room for results in host memory.
+// Makes the memory of a running call: uploads of host arrays that the call runs over, new tensors, and room
+// for results in host memory.
 
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -57737,7 +57829,7 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t i, spyi_made *
             (char *)s->device->readback->chunk.mapped + s->device->readback->offset + s->readback_offset[i];
 }
 
-// Lets the leaf's kind make its memory.
+// Has the leaf's kind make its memory.
 static spy_status spyi_make_leaf(spyi_run_state *s, uint32_t i, spyi_text *error) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_made made;
@@ -57770,13 +57862,14 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
-    if (device->readback_submit) { // the GPU may still write an interrupted call's results
+    if (device->readback_submit) { // the GPU may still write the results of an interrupted call
         spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
         if (status != SPY_OK) return status;
         device->readback_submit = 0;
     }
     if (device->readback && device->readback->size < size) {
-        spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
+        spyi_pool_give(device, device->readback); // every call that uses the buffer waits, so the GPU does
+                                                  // not use it any more
         device->readback = NULL;
     }
     spy_status status = SPY_OK;
@@ -57818,7 +57911,7 @@ SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
     }
 }
 
-// Adds the uses of a texture to the first `count`; returns their number with it.
+// Adds the uses of a texture behind the first `count` uses; returns the new number of uses.
 static uint32_t spyi_collect_resource(const spyi_run_state *s, const spyi_memory_access *access,
                                       spyi_use *uses, uint32_t count) {
     const spyi_value *v = &s->values->items[access->number];
@@ -57842,7 +57935,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         }
     }
     if (variant->resources) {
-        count = 0; // memory first, then textures, which have as many uses as parts
+        count = 0; // memory comes first, then textures, which have a use for each part
         for (uint32_t i = 0; i < variant->access_count; i++)
             if (!variant->accesses[i].resource) uses[count++] = uses[i];
         for (uint32_t i = 0; i < variant->access_count; i++)
@@ -57863,7 +57956,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
 
 // >>call/results.c ------------------------------------------------------------------------------------------
 
-// What a call gives back: results in host memory, new tensors, and the descriptions of both.
+// The results of a call: values in host memory, new tensors, and the descriptions of both.
 
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
     if (!s->sink) spyi_watch(s->device->base);
@@ -57897,7 +57990,7 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
     if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_KIND_NEW)
         *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an input gives nothing back
+    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an input has no result
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =
@@ -57945,13 +58038,14 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
     spyi_again_begin(&notes, s);
     do {
         if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
-        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // cleared by spyi_choose()
+        // each flag has been cleared by spyi_choose()
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++)
             if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
-        timed = false; // timing has begun
+        timed = false; // whether timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -57962,8 +58056,7 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
 // >>call/run.c ----------------------------------------------------------------------------------------------
 
 // Runs or records one call: shapes, memory, the parameter block, the dispatch, and results in host memory.
-//
-// Before the dispatch nothing of the user's is changed: a call that fails earlier leaves every output as it
+// Before the dispatch no memory of the user is changed: a call that fails earlier leaves every output as it
 // was.
 
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
@@ -57975,9 +58068,9 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses;
     uint32_t use_count;
-    // A kernel that uses handles may use all textures that have some, and reach memory that is no argument.
+    // A kernel that uses handles may use all textures that have handles, and memory that is no argument.
     const bool handles = ((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
-    if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
+    if (launch->block_capacity < e->block_size) { // 64 bytes more are for the padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
@@ -58013,7 +58106,8 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
-    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit: before uses are noted
+    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit, so it comes before
+                                                                         // uses are recorded
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked || handles, error);
@@ -58025,7 +58119,7 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
-    plan->launch = s->launch; // other threads may have had the device
+    plan->launch = s->launch; // other threads may have changed the launch when the device was left
     spy_status status = spyi_launch_shape(plan, s->values, error);
     if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
@@ -58034,11 +58128,11 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
-// Returns whether later calls may repeat this launch. Host arrays, values that bring their own sizes, and
+// Returns whether later calls may repeat this launch. Host arrays, values with sizes of their own, and
 // results in host memory need work at each call; and if an output shares memory, the variant may be a special
 // one.
 static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
-    if (b->dispatch || b->options.count_rank) return false; // no tensor gives the call's sizes
+    if (b->dispatch || b->options.count_rank) return false; // the sizes of such a call come from no tensor
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool own_sizes = (leaf->traits & SPYI_TRAIT_SIZED) && !(leaf->traits & SPYI_TRAIT_TENSOR) &&
@@ -58048,8 +58142,8 @@ static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     return spyi_outputs_apart(b, values);
 }
 
-// Returns whether a dispatch takes all it needs from its block: no bindings, uniform buffers or handles, whose
-// contents may change, and no buffer of messages.
+// Returns whether a dispatch takes all its inputs from its block: it has no bindings, uniform buffers or
+// handles, whose contents may change, and no buffer of messages.
 static bool spyi_is_bare(const spyi_plan *plan, const spyi_variant *variant) {
     const spyi_emitted *e = &variant->emitted;
     return plan->bound.dispatch && !variant->bound_inputs.count && !e->prints && !e->binding_count &&
@@ -58074,8 +58168,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     device->cache->ran = NULL;
-    if (plan->same) plan->same->variant = NULL; // the launch's block changes
-    s.launch->repeatable = NULL;                // set when this call has succeeded
+    if (plan->same) plan->same->variant = NULL; // the launch's block changes, so that its last dispatch
+                                                // cannot be repeated
+    s.launch->repeatable = NULL;                // set again when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -58089,7 +58184,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may hold it, too
+    // a command list may hold the sums, too
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1;
     // Temporaries have got their memory only now.
     if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
@@ -58164,7 +58260,7 @@ static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient
     return i;
 }
 
-// Fills what is compared of an argument's kind, name, mapping and type.
+// Fills the members of an argument's item that are compared: kind, name, mapping and type.
 static void spyi_again_compared(const spyi_value *v, spyi_again_item *a) {
     a->name = v->name ? v->name : "";
     a->kind = v->kind;
@@ -58191,8 +58287,8 @@ static uint32_t spyi_again_pairs(const spyi_values *values, spyi_again *again) {
     return pairs;
 }
 
-// Returns whether both parts of each pair are tensors, and no gradient or new tensor comes from elsewhere: such
-// items name an argument by its index.
+// Returns whether both parts of each pair are tensors, and no gradient or new tensor comes from an argument
+// that is no pair: the items of those name an argument by its index.
 static bool spyi_again_pairs_are_tensors(const spyi_again *again, uint32_t fresh) {
     for (uint32_t i = 0; i < again->count; i++) {
         if (again->items[i].op != SPYI_AGAIN_PAIR) continue;
@@ -58204,8 +58300,7 @@ static bool spyi_again_pairs_are_tensors(const spyi_again *again, uint32_t fresh
     return true;
 }
 
-// Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value
-// over.
+// Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
                             spyi_again *again) {
     const spyi_leaf *l = &plan->bound.leaves[leaf];
@@ -58265,9 +58360,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// Copies the options into the plan, unless they are plain; false when out of memory. Calls that repeat have
-// their options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers
-// set them; in the copies of a prepared call they are not NULL.
+// Copies the options into the plan, unless they are plain; false when out of memory. When a call repeats, its
+// options are compared with the copy byte by byte. Pointers of empty lists are NULL in the copy, because most
+// callers set them to NULL; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -58284,7 +58379,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
 // repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
-    for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles
+    for (uint32_t i = 0; i < step_count; i++) // the uses of such a call change with the textures that have
+                                              // handles
         if (((const spyi_kernel_base *)(const void *)steps[i].variant->kernel)->handles) return NULL;
     uint32_t items = values->count + values->grad_count, packs = 0;
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
@@ -58299,7 +58395,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
     size += items * sizeof(spyi_use) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
-    if (!again) return NULL; // the long way works without it
+    if (!again) return NULL; // without it calls take the normal path
     char *at = (char *)again + spyi_align(sizeof *again, 8);
     again->items = (spyi_again_item *)(void *)at;
     at += items * spyi_align(sizeof *again->items, 8);
@@ -58315,7 +58411,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     again->step_count = step_count;
     again->variant = steps[0].variant;
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0, taken = 0, sums = 0, // fresh: leaves that make a new tensor, at most one
+    uint32_t fresh = 0, taken = 0, sums = 0, // fresh: number of leaves that make a new tensor, at most one
         pairs = spyi_again_pairs(values, again);
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
@@ -58431,7 +58527,7 @@ SPYI_COLD_END
 // as the launch is kept. Before each launch it gets those blocks that have changed.
 
 #define SPYI_AGAIN_GRAPH_AFTER 4u
-#define SPYI_AGAIN_MOST_GRAPHS 64u // graphs of one device; each holds 116 KiB of an H200's memory
+#define SPYI_AGAIN_MOST_GRAPHS 64u // most graphs of one device; each holds 116 KiB of an H200's memory
 
 static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     memset(dispatch, 0, sizeof *dispatch);
@@ -58441,7 +58537,7 @@ static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch 
     memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
 }
 
-// Runs one dispatch with the uses of its leaves and of the sums.
+// Runs one dispatch with the uses of its leaves and of its sums.
 static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
                                       spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
@@ -58555,9 +58651,9 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
 
 // >>call/again.c --------------------------------------------------------------------------------------------
 
-// Repeats a call that equals an earlier call of its plan in all but storages and numbers. It goes straight
-// from the arguments to the dispatch: nothing is described, signed or looked up. A call that differs in more
-// takes the long way, which also reports what is wrong with it.
+// Repeats a call that equals an earlier call of its plan in everything except storages and numbers. It goes
+// straight from the arguments to the dispatch, without describing, signing or looking up anything. A call
+// that differs in more takes the normal path, which also reports errors.
 
 // >>repeating
 
@@ -58582,7 +58678,7 @@ static SPYI_NOINLINE bool spyi_again_same_way(const spy_arg *arg, const spyi_aga
 }
 
 // spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
-// of its memory.
+// of the leaf's memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
     for (uint32_t p = 0; p < a->place_count; p++) memcpy(a->places[p], &address, 8);
@@ -58618,7 +58714,7 @@ static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_aga
 static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item *a, const spy_tensor *t,
                                      spyi_use *use) {
     spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    if (t->serial != at->serial) { // with the same serial the blocks already have its address
+    if (t->serial != at->serial) { // with the same serial number the blocks already have the tensor's address
         if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
         spyi_launch_leaf_take(at, t);
         spyi_again_address(at, a);
@@ -58641,8 +58737,8 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     }
 }
 
-// Returns whether no output shares memory with another use. Shared memory takes the long way, which compares
-// elements.
+// Returns whether no output shares memory with another use. With shared memory the call takes the normal
+// path, which compares elements.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!(uses[i].how & SPYI_USE_WRITES)) continue;
@@ -58674,7 +58770,7 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     const spyi_launch *launch = plan->launch;
     spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
-    spyi_dispatch dispatch; // filled after the calls above, so that the compiler knows its kind
+    spyi_dispatch dispatch; // filled after the calls above, so that the compiler knows the dispatch's kind
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.work.before = before;
     dispatch.kernel = launch->repeatable->kernel;
@@ -58727,8 +58823,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
-    while (plan->launches[g] && // `launches` ends with NULL, and has only NULLs in a plan that redirects
-                                // sizes
+    while (plan->launches[g] && // `launches` ends with NULL; in a plan that redirects sizes all of them are
+                                // NULL
            !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
@@ -58769,9 +58865,9 @@ static inline bool spyi_direct_named(const spyi_again_item *a, const char *name)
            name[5] == 'l' && name[6] == 't' && name[7] == 0;
 }
 
-// Puts a tensor that is not that of the last call into the launch, the block and *use. Returns false if the
-// tensor does not repeat the launch. A tensor that the leaf, or one with the same number, has met before is
-// known by that number; others are compared.
+// Puts a tensor that differs from the last call's into the launch, the block and *use. Returns false if the
+// tensor does not repeat the launch. A tensor that this leaf, or a leaf with the same number, has met before
+// is known by its serial number; other tensors are compared.
 static inline bool spyi_direct_tensor(spy_device *device, const spyi_launch *launch, spyi_again_item *a,
                                       spy_tensor *t, spyi_use *use) {
     spyi_launch_leaf *at = a->at;
@@ -58811,8 +58907,9 @@ static inline spy_status spyi_direct_dispatch(spyi_plan *plan, spyi_again *again
 }
 
 // Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
-// numbers. Only what differs from the last such call is looked at and noted. Returns false when the call must
-// go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+// numbers. It compares and changes only the arguments that differ from the last such call. Returns false when
+// the call must take another path; launch and blocks then agree with each other, as after
+// spyi_again_matches().
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
     spyi_plan *plan = function->recent[0];
     spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
@@ -58824,7 +58921,8 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
     spyi_use *use = again->direct_uses;
     spyi_again_item *a = again->items, *end = a + again->count;
     const spy_arg *arg = args.items;
-    const spyi_use *from = use, *to = use; // uses that contain all that are not those of the last call
+    const spyi_use *from = use, *to = use; // a range of uses that contains all uses that differ from the last
+                                           // call's
     for (; a < end; a++, arg++) {
         if (spyi_again_what(arg) != a->what || arg->type || arg->_map_count ||
             !spyi_direct_named(a, arg->name))
@@ -58845,7 +58943,7 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
     bool good = a == end;
     for (const spyi_use *moved = from; moved < to && good; moved++)
         good = spyi_again_use_apart(moved, again->direct_uses, use);
-    if (!good) { // no use is known any more
+    if (!good) { // from here on no use is known
         for (a = again->items; a < end; a++) a->serial = 0;
         return false;
     }
@@ -58882,11 +58980,10 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
 // >>call/same.c ---------------------------------------------------------------------------------------------
 
 // Repeats a dispatch that has the same arguments as an earlier one of its plan: the same tensors and numbers,
-// threads and options. The parameter block is then ready, and so are the uses of memory. Kernels that are
-// launched over the same tensors many times, as in training, cost as little as calls that repeat (again.c).
-//
-// Only arguments are kept that are compared completely: tensors by their serial numbers, numbers, and pairs
-// of tensors. Host memory, structs and other values may have changed behind their pointers.
+// threads and options. The parameter block and the uses of memory are then ready. Kernels that are launched
+// over the same tensors many times, as in training, cost as little as calls that repeat (again.c). A dispatch
+// is only repeated if its arguments can be compared completely: tensors by their serial numbers, numbers, and
+// pairs of tensors. Host memory, structs and other values may have changed behind their pointers.
 
 // >>comparing
 
@@ -58952,7 +59049,7 @@ SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], s
     if (!plan || plan->function != function || !spyi_simple_options(options)) return;
     if (!plan->same) plan->same = (spyi_same *)spyi_malloc(sizeof *plan->same);
     spyi_same *same = plan->same;
-    if (!same) return; // the long way works without it
+    if (!same) return; // dispatches work without it
     same->variant = NULL;
     same->value_count = 0;
     for (size_t i = 0; i < args.count; i++)
@@ -59010,15 +59107,15 @@ SPYI_COLD_BEGIN
 // Copies of a call's values, which outlive the caller's arguments, and snapshots of its tensors, for compile
 // threads.
 
-// A copy of a tensor and its storage at one moment: the thread reads shape and place from it, whatever
-// happens to the tensor meanwhile.
+// A copy of a tensor and its storage at one moment, from which a thread reads shape and address while the
+// tensor itself may change.
 typedef struct spyi_snapshot_part {
     spy_tensor tensor;
     spyi_storage storage;
 } spyi_snapshot_part;
 
 typedef struct spyi_snapshot {
-    spyi_snapshot_part value; // first member: freeing its tensor frees the snapshot
+    spyi_snapshot_part value; // the first member, because freeing its tensor frees the snapshot
     spyi_snapshot_part grads[2];
 } spyi_snapshot;
 
@@ -59034,8 +59131,8 @@ static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     to->tensor.storage = &to->storage;
 }
 
-// The two functions return the first value that has the same tensor as value `i`, or the same storage. Values
-// that share a tensor share its copy.
+// Return the first value that has the same tensor as value `i`, or the same storage. Values that share a
+// tensor share its copy.
 static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
     uint32_t j = 0;
     while (values->items[j].tensor != values->items[i].tensor) j++;
@@ -59071,7 +59168,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     to->count = from->count;
     to->global_count = from->global_count;
     to->grad_count = from->grad_count;
-    to->options = from->options; // the options of the prepared call, which keeps them
+    to->options = from->options; // the options belong to the prepared call, which keeps them
     to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
@@ -59101,7 +59198,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             if (!snapshot) continue;
             spyi_snapshot_take(&snapshot->value, v->tensor);
             if (beside) snapshot->value.tensor.storage = beside->storage;
-            for (int g = 0; g < 2; g++) { // one tensor for both gradients has one copy
+            for (int g = 0; g < 2; g++) { // if one tensor is both gradients, it has one copy
                 const spy_tensor *grad = v->tensor->grads[g];
                 bool second = g == 1 && grad == v->tensor->grads[0];
                 if (grad && !second) spyi_snapshot_take(&snapshot->grads[g], grad);
@@ -59122,11 +59219,9 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>call/prepare.c ------------------------------------------------------------------------------------------
 
 // Prepared calls: makes a plan and its variants ahead of time, on a thread of its own if the caller asks for
-// that, and again on a thread when the module has been reloaded. Until then the call runs the plan that it
-// has.
-//
-// A compile thread works on copies of the call's values and snapshots of its tensors. The plan that it made
-// enters the cache within the device, when the prepared call is next used.
+// that, and again on a thread when the module has been reloaded. Until the new plan is ready the call runs
+// the old one. A compile thread works on copies of the call's values and snapshots of its tensors. The plan
+// that it made enters the cache inside the device, when the prepared call is next used.
 
 // >>variants
 
@@ -59135,7 +59230,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
     spyi_variant *variant = NULL;
     spy_status status = SPY_OK;
     bool left = true, more = true;
-    while (status == SPY_OK && (left || more)) { // starts again whenever others had the device
+    while (status == SPY_OK && (left || more)) { // starts again whenever other threads had the device
         if (left) {
             launch->pass = 0;
             launch->finishes = false;
@@ -59169,7 +59264,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
         }
         if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
-            spyi_text_free(error); // the pack may have the plain variant
+            spyi_text_free(error); // the pack may have the plain variant, which is tried next
             status = SPY_OK;
             launch->pass = 0;
             launch->finishes = false;
@@ -59215,12 +59310,12 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     spyi_plan *made = p->made;
     uint32_t size = p->values.key_size;
     spyi_plan *known = spyi_cache_find(device, p->function, &p->values);
-    p->values.key_size = size; // removes what the look-up has added
+    p->values.key_size = size; // removes the bytes that the look-up has added
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // A plan whose types were chosen by sizes needs a redirect, too; spyi_plan_get() makes both at the
-        // next plain call.
+        // A plan whose types depend on sizes needs a redirect, too; spyi_plan_get() makes both at the next
+        // plain call.
         if (made->bound.sizes) return made;
         spyi_cache_insert(device, made);
         device->stats.plans_built++;
@@ -59231,7 +59326,8 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
         spyi_variant *variant = made->variants[i];
         spyi_text ignored = { NULL, 0, 0 };
         if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-        else spyi_plan_add_variant(known, variant, &ignored); // frees the variant when it fails
+        else spyi_plan_add_variant(known, variant, &ignored); // spyi_plan_add_variant() frees the variant
+                                                              // when it fails
         spyi_text_free(&ignored);
     }
     made->variant_count = 0;
@@ -59262,7 +59358,7 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the caller wants it now
+    if (p->queued) { // the call is needed now
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
@@ -59299,7 +59395,7 @@ static spy_prepared *spyi_prepared_new(spy_function *function) {
     return p;
 }
 
-// Returns whether the cache has the plan, so that nothing needs to be compiled on a thread.
+// Returns whether the cache has the plan, so that no thread needs to compile it.
 static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     uint32_t size = values->key_size;
     bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
@@ -59412,7 +59508,7 @@ SPYI_COLD_END
 
 // >>call/prepared.c -----------------------------------------------------------------------------------------
 
-// Prepared calls that have been made: their reloads, which compile them again on threads, and their calls.
+// Calls and reloads of prepared calls. A reload compiles them again on threads.
 
 // >>reloads
 
@@ -59471,7 +59567,7 @@ SPYI_FN void spyi_prepared_finish_all(spy_device *device) {
 
 // >>calls
 
-// Reports the error of a failed compilation, each time it is called.
+// Reports the error of a failed compilation; each call of the function reports it again.
 static spy_status spyi_prepared_state(const spy_prepared *p, const char *name) {
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
@@ -59506,7 +59602,7 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     return SPY_ERROR_TYPE_MISMATCH;
 }
 
-// Returns whether the plan was made for arguments with this key. The key of a plan whose types were chosen by
+// Returns whether the plan was made for arguments with this key. The key of a plan whose types depend on
 // sizes includes the sizes, which are then added to the values' key.
 static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_status *status) {
     uint32_t size = values->key_size;
@@ -59531,7 +59627,8 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread reads the old copies
+        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread still reads the old
+                                                                  // copies
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // adds the sizes to the key
@@ -59541,8 +59638,8 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
     return status;
 }
 
-// Waits for a first compilation, and takes over what a thread has finished. Reports the error of a
-// compilation of the current code; after a reload, spyi_prepared_run() compiles anew instead.
+// Waits for a first compilation, and takes over the results of a thread that has finished. Reports the error
+// of a compilation of the current code; after a reload, spyi_prepared_run() compiles anew instead.
 static spy_status spyi_prepared_settle(spy_prepared *p, const char *name) {
     if ((p->running || p->queued) && !p->plan) spyi_prepare_wait(p);
     if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);
@@ -59588,12 +59685,12 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
 
 SPYI_COLD_BEGIN
 
-// Registers functions of src/call that earlier stages need: how prepared calls are released, and what happens
-// to plans and prepared calls when code changes.
+// Registers functions of src/call that lower layers need: the release of prepared calls, and the treatment of
+// plans and prepared calls when code changes.
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
-    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // released after its thread
+    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // its thread must end first
     else spyi_prepared_free(prepared);
 }
 
@@ -59614,8 +59711,9 @@ SPYI_COLD_END
 
 // >>call/sums.c ---------------------------------------------------------------------------------------------
 
-// Exact sums of gradients, of textures and of networks' weights, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
-// give the same bits in each order, and a second call adds them to the gradients.
+// Exact sums of gradients of textures and of networks' weights, for calls that are deterministic. The kernel
+// adds integers of 128 bits, which give the same bits in each order, and a second call adds them to the
+// gradients.
 
 static const char spyi_sums_source[] =
     "import slangpy_atomic;\n"
@@ -59633,7 +59731,7 @@ SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     return count;
 }
 
-// Returns the function that adds sums to gradients; NULL means that the error has been reported.
+// Returns the function that adds sums to gradients. NULL means that an error has been reported.
 static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module_desc desc;
     if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
@@ -59672,8 +59770,8 @@ SPYI_FN spy_status spyi_sums_finish(spy_device *device, const spyi_summed *summe
 
 // >>call/call.c ---------------------------------------------------------------------------------------------
 
-// spy_call and its companions. The stages of a call, in order: describe and sign, look up, (bind, emit,
-// compile), run.
+// spy_call and the other functions that make calls. The stages of a call, in order: describe and sign, look
+// up, (bind, emit, compile), run.
 
 SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
                                     spyi_text *error) {
@@ -59683,7 +59781,7 @@ SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, c
     return status;
 }
 
-// Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
+// Returns SPY_OK if `sink` can record a call on this device now; otherwise `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
     if (!spyi_is_on(device, sink, SPYI_KIND_LIST)) return spyi_object_problem(sink, SPYI_KIND_LIST, error);
     return sink->table->check_open(sink, error);
@@ -59710,7 +59808,8 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
+    // the sink is the first member of a list
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL;
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(!threads && !timed) && spyi_cache_again(function, args, options, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
@@ -59727,10 +59826,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (sink && plan) plan->references++; // compiling may drop it from the cache
+    if (sink && plan) plan->references++; // the reference keeps the plan if compiling drops it from the cache
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
-        // spyi_cache_again() has tried only the last few plans; this one may be older.
+        // spyi_cache_again() has tried only the last few plans; this plan may be older.
         else if (threads || timed || !spyi_call_again(plan, args, &status, &error))
             status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
@@ -59863,7 +59962,7 @@ static void spyi_bytes_text(double bytes, spyi_text *out) {
     spyi_text_add(out, bytes == (double)(int64_t)bytes ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
-// Says what the call costs. `traffic` is that of all its kernels.
+// Appends the costs of the call. `traffic` is that of all its kernels.
 static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic, spyi_text *out) {
     const spyi_fused *fused = plan->function->module->fused;
     if (fused) spyi_text_add(out, "  fuses %s\n", spyi_text_str(&fused->summary));
@@ -59872,7 +59971,7 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", writes ");
     spyi_bytes_text(traffic->writes, out);
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
-    bool reduces = fused && fused->total == plan->function; // a call that is backward only inside, for a
+    bool reduces = fused && fused->total == plan->function; // the call is backward only inside, for a
                                                             // reduction
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
         spyi_text_add(
@@ -59974,10 +60073,11 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_entry entry;
     spyi_outside outside;
     memset(&entry, 0, sizeof entry);
-    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
+    spyi_step_out(function->object.device, &outside, function->module); // may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
-    // A plain function's first parameter of this name gets the thread, as if it had SV_DispatchThreadID.
+    // A plain function's first parameter of this name gets the thread's number, as if it had
+    // SV_DispatchThreadID.
     const spyi_signature *signature = &function->overloads.items[0];
     if (!entry.threads[0] && !entry.cuda_kernel && signature->param_count && !entry.systems[0] &&
         strcmp(signature->params[0].name, "dispatchThreadID") == 0)
@@ -60035,7 +60135,7 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    bool takes_result = false; // with `_result`, the message is about that argument
+    bool takes_result = false; // whether `_result` is given; the message is then about that argument
     for (size_t i = 0; i < args.count; i++)
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
     if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
@@ -60146,8 +60246,8 @@ SPYI_COLD_BEGIN
 // spy_resolve: describes a bound call to the caller. The resolution, its bindings and their strings are one
 // allocation.
 
-// The state of writing a resolution. Bindings and strings grow apart, so strings are kept as offsets into the
-// text until both lie in the allocation.
+// The state of writing a resolution. Bindings and strings grow separately, so strings are kept as offsets
+// into the text until both lie in the allocation.
 typedef struct spyi_resolving {
     const spyi_bound *bound;
     const spyi_values *values;
@@ -60214,7 +60314,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     r.bound = b;
     r.values = values;
     r.bindings =
-        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // at most one for each node
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // a node has at most one binding
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);
@@ -60291,12 +60391,10 @@ void spy_release_resolution(spy_resolution *resolution) {
 // >>call/gradcheck.c ----------------------------------------------------------------------------------------
 
 // spy_gradcheck: compares the gradients that backward calls compute with central differences of the function
-// itself.
-//
-// The check works on copies of the arguments. Outputs get random gradients s; a backward call then gives, for
-// each number x of the inputs, the derivative of L = sum(s * output) by x. The same derivative is estimated
-// from two calls with x + h and x - h. Differences of outputs are taken one by one, in double, so that outputs
-// that do not depend on x add nothing to the estimate.
+// itself. The check works on copies of the arguments. Outputs get random gradients s; a backward call then
+// gives, for each number x of the inputs, the derivative of L = sum(s * output) by x. The same derivative is
+// estimated from two calls with x + h and x - h. Differences of outputs are taken one by one, in double, so
+// that outputs that do not depend on x add nothing to the estimate.
 
 #define SPYI_MOST_CHECKED 64
 
@@ -60306,7 +60404,7 @@ typedef struct spyi_checked {
     spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
     int64_t count;                    // number of scalars
     spy_dtype dtype;
-    bool input, output; // found when the call is bound; with neither, the tensor takes no part
+    bool input, output; // set when the call is bound; a tensor with neither takes no part
     double *seeds, *plus, *minus,
         *grads; // `count` numbers each; outputs use the first three, inputs the last
 } spyi_checked;
@@ -60421,12 +60519,12 @@ static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
     return NULL;
 }
 
-// Returns a tensor of host numbers with a gradient; They are zeros if `data` is NULL.
+// Returns a tensor of host numbers with a gradient. The numbers are zeros if `data` is NULL.
 static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
     int64_t count = spyi_shape_count(&shape);
-    if (count < 0) return NULL; // negative or too large; the caller reports it
+    if (count < 0) return NULL; // the shape is negative or too large, which the caller reports
     void *converted = data ? spyi_malloc((size_t)(count > 0 ? count : 0) * sizeof(double) + 1) : NULL;
     spy_tensor_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -60455,11 +60553,11 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         spy_arg value = arg->value.fields[0];
         value.name = arg->name;
-        if (!value._map_count) { // a mapping given around the pair
+        if (!value._map_count) { // takes the mapping of the pair
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
-        if (!value.type) value.type = arg->type; // a type given around the pair
+        if (!value.type) value.type = arg->type; // takes the type of the pair
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
@@ -60473,7 +60571,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     }
     if (arg->kind == SPY_ARG_KIND_TENSOR) {
         if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
-            return SPY_OK; // the call reports what is wrong with it
+            return SPY_OK; // the call reports the error
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
                spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
@@ -60570,7 +60668,7 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
     status = spyi_describe(g->function, spyi_gradcheck_args(g), &options, NULL, values, &g->error);
     if (status == SPY_OK) status = spyi_plan_get(g->function, values, &plan, &g->error);
     if (status == SPY_OK) {
-        plan->references++; // compiling may drop it from the cache
+        plan->references++; // the reference keeps the plan if compiling drops it from the cache
         status = spyi_variants_make(plan, values, &g->error);
         if (has_result) *has_result = plan->bound.has_result;
         if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD)
@@ -60583,7 +60681,8 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
 
 // >>numbers
 
-static double spyi_gradcheck_random(spyi_gradcheck *g) { // absolute value 0.25 to 1, of either sign
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // returns a number with an absolute value of 0.25 to
+                                                         // 1, of either sign
     g->random = spyi_hash(&g->random, sizeof g->random, 1);
     double u = (double)(g->random >> 40) / 16777216.0;
     return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
@@ -60611,7 +60710,7 @@ static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t 
     return status;
 }
 
-// Half the distance of neighbouring numbers at 1.
+// Returns half the distance of neighbouring numbers at 1.
 static double spyi_gradcheck_precision(spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT64 ? 1.2e-16 : dtype == SPY_DTYPE_FLOAT32 ? 6e-8 : 5e-4;
 }
@@ -60624,8 +60723,8 @@ static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, 
     size_t size = spyi_scalar_size(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
-        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // the number as it was rounded by the
-                                                                    // type
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // reads the number as the type has
+                                                                    // rounded it
     if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -60712,7 +60811,7 @@ static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
         for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
         if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
         if (c->output && status == SPY_OK)
-            status = spyi_gradcheck_read(c->grad, c->seeds); // the numbers as they were rounded by the type
+            status = spyi_gradcheck_read(c->grad, c->seeds); // reads the numbers as the type has rounded them
     }
     if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -60772,7 +60871,7 @@ static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
         }
         spy_release_tensor(made);
         g->args[result_at] = spy_arg_tensor("_result", attached);
-    } else { // without a result, because the function returns nothing
+    } else { // the function returns nothing, so the call has no result
         memmove(&g->args[result_at], &g->args[result_at + 1],
                 (g->arg_count - result_at - 1) * sizeof *g->args);
         g->arg_count--;
@@ -60802,7 +60901,7 @@ spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradch
     g.random = desc ? desc->seed + 1 : 1;
     g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
     status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
-    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments' plain types cannot be checked
+    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments cannot be checked in their own types
     spy_status first_status = SPY_OK;
     for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
         spyi_gradcheck_clear(&g);
@@ -60851,8 +60950,8 @@ static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fra
 
 // >>stages
 
-// Returns whether the parameters that a stage's inputs and outputs belong to are there: the description may come
-// from a pack.
+// Returns whether the parameters that a stage's inputs and outputs belong to exist, because the description
+// may come from a pack.
 static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function *function) {
     for (uint32_t i = 0; i < list->count; i++)
         if (list->items[i].param != UINT32_MAX &&
@@ -60861,7 +60960,7 @@ static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function
     return true;
 }
 
-// Reads what reflection says of a stage's function.
+// Reads the reflection of a stage's function.
 static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage *stage, spyi_text *error) {
     static const uint8_t bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
     static const char *const others[] = { NULL,           "vertex",   "hull",          "domain",
@@ -60871,7 +60970,7 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
     spy_function *function = part->function;
     spyi_outside outside;
     spyi_text problem = { NULL, 0, 0 };
-    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
+    spyi_step_out(function->object.device, &outside, function->module); // may wait for the compiler
     bool good = spyi_unit_stage(function->module->unit, function->name, bits[s], stage, &problem);
     spyi_step_in(function->object.device, &outside);
     spy_status status = SPY_OK;
@@ -61127,9 +61226,9 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
     device->free_pipelines = spyi_pipelines_free_finished;
 }
 
-// By now the device has waited for all work, or is lost.
+// Frees all rasters. The device has waited for all work before, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    // All modules are dropped, in any order.
+    // The modules are released in any order, so the rasters must not use them.
     for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
@@ -61258,10 +61357,11 @@ void spy_release_raster(spy_raster *raster) {
 
 // >>call/pipeline.c -----------------------------------------------------------------------------------------
 
-// Pipelines of draws: found by what they are made of, or made. The two stages were compiled by themselves; here they
-// get one interface, in which the fragment stage's parameters come behind those of the vertex stage.
+// Pipelines of draws: finds a pipeline by its code and state, or makes it. The two stages have been compiled
+// separately; here they get one interface, in which the fragment stage's parameters come behind those of the
+// vertex stage.
 
-#define SPYI_MOST_PIPELINES 64 // number of pipelines that a raster keeps
+#define SPYI_MOST_PIPELINES 64 // most pipelines that a raster keeps
 
 // >>lifetime
 
@@ -61309,7 +61409,8 @@ SPYI_FN void spyi_pipelines_drop(spy_raster *raster) {
     raster->pipeline_count = 0;
 }
 
-// Drops pipelines of code that a reload has replaced, and the least recently used one of too many.
+// Drops pipelines of code that a reload has replaced, and the least recently used pipeline if there are too
+// many.
 static void spyi_pipelines_trim(spy_raster *raster) {
     for (spyi_pipeline **at = &raster->pipelines; *at;) {
         spyi_pipeline *p = *at;
@@ -61332,7 +61433,7 @@ static void spyi_pipelines_trim(spy_raster *raster) {
 typedef struct spyi_merged {
     spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
-    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which have been changed
+    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which is changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
@@ -61525,8 +61626,8 @@ SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, 
 
 // >>call/vertices.c -----------------------------------------------------------------------------------------
 
-// Where the vertices of a draw come from: attributes by name or by explicit layouts, indices, counts that the GPU
-// reads; and how many vertices and instances are drawn.
+// The sources of a draw's vertices: attributes by name or by explicit layouts, indices, and counts that the
+// GPU reads; and the numbers of vertices and instances.
 
 #define SPYI_MOST_VERTEX_STRIDE 2048u // bytes; each device supports a stride of this size
 
@@ -61575,7 +61676,7 @@ static bool spyi_is_plain_input(const spyi_type *type) {
            spyi_vertex_class(type->scalar) != 0;
 }
 
-// Appends "'normal' (NORMAL, float3)".
+// Appends the description of an input: "'normal' (NORMAL, float3)".
 static void spyi_input_text(const spyi_varying *v, spyi_text *out) {
     spyi_text_add(out, "'%s' (", v->name);
     if (v->semantic[0] && v->semantic_index) spyi_text_add(out, "%s%u, ", v->semantic, v->semantic_index);
@@ -61595,7 +61696,7 @@ static spy_status spyi_add_attribute(spyi_raster_state *s, const spyi_varying *v
                                      spy_format format, uint32_t offset, spyi_text *error) {
     if (s->attribute_count == SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
     spyi_raster_attribute *a = &s->attributes[s->attribute_count++];
-    memset(a, 0, sizeof *a); // it is compared with its padding
+    memset(a, 0, sizeof *a); // zeroed, because it is compared including its padding
     a->location = (uint8_t)v->location;
     a->buffer = (uint8_t)buffer;
     a->format = (uint8_t)format;
@@ -61658,14 +61759,14 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
 
 // A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
-    uint64_t count, stride; // bytes
+    uint64_t count, stride; // number of values, and bytes from one to the next
 } spyi_elements;
 
-// Returns whether the tensor is a list of such values.
+// Returns whether the tensor is a list of scalars or vectors of the type.
 static bool spyi_elements_of(const spy_tensor *t, const spyi_type *input, spyi_elements *out) {
     const spyi_type *e = t->type;
     uint32_t rank = t->shape.rank, last = rank - 1,
-             wanted = 0; // trailing dimensions that belong to one value
+             wanted = 0; // number of trailing dimensions that belong to one value
     int64_t pack = 1;
     if (e->kind == SPYI_TYPE_SCALAR && input->kind == SPYI_TYPE_VECTOR) {
         if (rank < 1 || t->shape.dims[last] != input->columns ||
@@ -61724,7 +61825,7 @@ static const spyi_field *spyi_field_named(const spyi_type *type, const char *nam
     return NULL;
 }
 
-// Gives all inputs of one struct parameter from a tensor of such structs.
+// Takes all inputs of one struct parameter from a tensor of such structs.
 static spy_status spyi_attributes_of_structs(spyi_drawing *d, uint32_t param, const char *name,
                                              const spy_tensor *t, bool *given, spyi_text *error) {
     const spyi_varyings *inputs = &d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs;
@@ -61875,8 +61976,8 @@ static const char *const spyi_buffer_names[SPY_MOST_VERTEX_BUFFERS] = {
     "vertex_buffers[12]", "vertex_buffers[13]", "vertex_buffers[14]", "vertex_buffers[15]"
 };
 
-// Adds each buffer that some input needs once. `ends` has for each buffer the end of the bytes that are read
-// of an element.
+// Adds each buffer once that some input needs. `ends` has, for each buffer, the end of the bytes that are
+// read of an element.
 static spy_status spyi_take_buffers(spyi_drawing *d, const uint32_t *ends, uint8_t *numbers,
                                     spyi_text *error) {
     for (uint32_t i = 0; i < d->raster->layout_count; i++) {
@@ -61928,7 +62029,7 @@ static spy_status spyi_listed_attributes(spyi_drawing *d, spyi_text *error) {
 
 // >>indices and counts
 
-// Checks a tensor whose bytes the GPU reads; gives its number of bytes from `offset` on.
+// Checks a tensor whose bytes the GPU reads; *size receives its number of bytes from `offset` on.
 static spy_status spyi_draw_bytes(spyi_drawing *d, const char *name, const spy_tensor *t, uint64_t offset,
                                   uint32_t grid, uint64_t *bytes, spyi_text *error) {
     if (!spyi_is_on(d->device, t, SPYI_KIND_TENSOR)) {
@@ -62010,7 +62111,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     w->instance_count = desc->instance_count ? desc->instance_count : 1;
     w->count = desc->vertex_count;
     if (desc->draw_nothing || desc->indirect) {
-        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts only whether it is 0 matters
+        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts it only matters whether this is 0
         return SPY_OK;
     }
     if (!w->count && have == UINT64_MAX) {
@@ -62052,8 +62153,9 @@ SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
 
 // >>call/targets.c ------------------------------------------------------------------------------------------
 
-// The targets of a draw: checks of formats, uses and sizes against each other and against what the fragment function
-// returns. Also fills the members of the work, of the pipeline's state and of the uses that depend on them.
+// The targets of a draw: checks formats, uses and sizes against each other and against the results of the
+// fragment function. Also fills the members of the work, of the pipeline's state and of the uses that depend
+// on them.
 
 #define SPYI_TARGET_HOW (SPYI_USE_ATTACHMENT | SPYI_USE_READS | SPYI_USE_WRITES)
 
@@ -62090,7 +62192,8 @@ static spy_status spyi_check_target(uint32_t i, const char *member, const spy_te
     return SPY_OK;
 }
 
-// Says what the checks of a target look at: all of it that is not its size. Never 0.
+// Returns a number for the properties of a texture that the checks of a target read, except for its size.
+// Never 0.
 static uint32_t spyi_target_form(const spy_texture *t) {
     const uint32_t uses = SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_COLOR_TARGET;
     uint32_t form = 1u + (uint32_t)t->part.type;
@@ -62101,8 +62204,8 @@ static uint32_t spyi_target_form(const spy_texture *t) {
                                                                            : 2u << 24);
 }
 
-// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
-// *checked: an equal texture has passed all checks that do not depend on the other targets.
+// Makes the checks of each single target, notes its use, and gives its view. `i` is SPYI_MOST_TARGETS for the
+// depth target. *checked: an equal texture has passed all checks that do not depend on the other targets.
 static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
                                        uint64_t *view, bool *checked, spyi_text *error) {
     *checked = false;
@@ -62174,7 +62277,7 @@ static spy_status spyi_check_output_for(const spyi_drawing *d, uint32_t i, const
     const spyi_varying *out = NULL;
     for (uint32_t k = 0; k < part->stage.outputs.count; k++)
         if (part->stage.outputs.items[k].location == i) out = &part->stage.outputs.items[k];
-    if (!out && d->desc->draw_nothing) return SPY_OK; // the target is only cleared
+    if (!out && d->desc->draw_nothing) return SPY_OK; // the draw only clears the target
     if (d->raster->blends[i].keeps == 15) return SPY_OK;
     if (!out) {
         spyi_bad_target(i, "texture", t, "", error);
@@ -62239,7 +62342,7 @@ static spy_status spyi_draw_color(spyi_drawing *d, uint32_t i, bool *first, spyi
     if (status == SPY_OK && !checked) {
         status = spyi_check_output_for(d, i, target->texture, error);
         if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
-        if (status == SPY_OK && !d->desc->draw_nothing) // else the output may be missing
+        if (status == SPY_OK && !d->desc->draw_nothing) // otherwise the output may be missing
             d->raster->checked_forms[i] = target->texture->target_form;
     }
     if (status != SPY_OK) return status;
@@ -62298,7 +62401,7 @@ static spy_status spyi_draw_area(spyi_drawing *d, spyi_text *error) {
     uint64_t given_bits[3], any = s->width;
     memcpy(given_bits, v, sizeof given_bits);
     for (int i = 0; i < 3; i++) any |= given_bits[i];
-    if (!any) return SPY_OK; // all of the targets
+    if (!any) return SPY_OK; // no scissor: all of the targets
     if (v->width != 0) {
         const float given[4] = { v->x, v->y, v->width, v->height };
         memcpy(w->viewport, given, sizeof given);
@@ -62356,13 +62459,14 @@ SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
 
 // >>call/draw_again.c ---------------------------------------------------------------------------------------
 
-// Repeats the stages of draws: a draw whose arguments have the names, kinds and types of the raster's last draw takes
-// that draw's plans and variants. Stages whose arguments are all plain bytes, which most vertex stages are, are not even
-// described: each value goes from its argument to its place in the block.
+// Repeats the stages of draws: a draw whose arguments have the names, kinds and types of the raster's last
+// draw takes that draw's plans and variants. A stage whose arguments are all plain bytes, as most vertex
+// stages are, is not even described: each value is copied from its argument to its place in the block.
 
 // >>learning
 
-// Fills the item with what the argument must be. Returns false for arguments that are not plain bytes.
+// Fills the item with the properties that the argument must have. Returns false for arguments that are not
+// plain bytes.
 static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const spyi_value *v,
                             spyi_flat_item *item) {
     const spy_arg *arg = v->arg;
@@ -62389,13 +62493,14 @@ static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const 
     return true;
 }
 
-// Makes the items of a stage that has only such arguments. Sets `flat` if it does.
+// Makes the items of a stage whose arguments are all plain bytes, and then sets `flat`.
 static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values,
                                 spyi_stage_again *a) {
     const spyi_variant *variant = d->stages[s].variant;
     const spyi_emitted *e = &variant->emitted;
     const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
-    uint32_t numbers[SPYI_MOST_FLAT], count = 0; // of the draw's argument for each of the stage's arguments
+    uint32_t numbers[SPYI_MOST_FLAT], count = 0; // for each argument of the stage, the number of the draw's
+                                                 // argument
     a->flat = false;
     a->flat_count = 0;
     if (variant->access_count || variant->untracked || variant->bound_inputs.count ||
@@ -62416,7 +62521,7 @@ static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values 
         item->number = (uint8_t)numbers[leaf->value - a->systems];
         a->flat_count++;
     }
-    // An argument without an item would not be looked at.
+    // An argument without an item would be ignored, so each must have one.
     for (uint32_t i = 0; i < count; i++) {
         bool found = false;
         for (uint32_t k = 0; k < a->flat_count; k++) found = found || a->flat_items[k].number == numbers[i];
@@ -62432,7 +62537,9 @@ SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *v
     bool simple = count == given && !values->global_count && !values->grad_count &&
                   !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
                   stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
+    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // the stage was learnt from such a
+                                                                         // draw, and this draw could not
+                                                                         // repeat it
     if (a->plan) spyi_plan_release(d->device, a->plan);
     a->plan = NULL;
     if (!simple) return;
@@ -62459,7 +62566,7 @@ static bool spyi_flat_matches(const spyi_flat_item *item, const spy_arg *arg) {
     if ((uint8_t)arg->kind != item->kind || (uint8_t)arg->dtype != item->dtype ||
         arg->direction != SPY_DIRECTION_DEFAULT || arg->_map_count || arg->type)
         return false;
-    if (item->kind != SPY_ARG_KIND_ARRAY && item->kind != SPY_ARG_KIND_DATA) return true; // a number
+    if (item->kind != SPY_ARG_KIND_ARRAY && item->kind != SPY_ARG_KIND_DATA) return true; // a single number
     if (arg->count != item->count || !arg->value.data) return false;
     for (size_t d = 0; item->kind == SPY_ARG_KIND_ARRAY && d < item->count; d++)
         if (arg->dims[d] != item->dims[d]) return false;
@@ -62519,12 +62626,10 @@ SPYI_FN bool spyi_pack_flat(const spyi_stage_again *again, spy_args args, uint8_
 
 // >>call/draw.c ---------------------------------------------------------------------------------------------
 
-// spy_draw: puts together what the targets, the two stages and the vertices need, finds the pipeline, and records
-// the draw on the queue or in a command list.
-//
-// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, so that other threads can
-// change things; everything is then found again, and a draw is recorded only after a round that never left the
-// device.
+// spy_draw: collects the data of the targets, the two stages and the vertices, finds the pipeline, and
+// records the draw on the queue or in a command list. Each stage is bound and compiled as a dispatch of a
+// shader is. That may leave the device, so that other threads can change things. Everything is then found
+// again, and a draw is recorded only after a round that never left the device.
 
 static const uint8_t spyi_stage_bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
 
@@ -62606,7 +62711,8 @@ static spy_status spyi_draw_arguments(spyi_drawing *d, spyi_text *error) {
     return SPY_OK;
 }
 
-// Fills `all` with an argument for each input and output of the stage, then with those that are for it.
+// Fills `all` with an argument for each input and output of the stage, followed by the user's arguments for
+// the stage.
 static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
     const spyi_raster_part *part = &d->raster->parts[s];
     const spyi_signature *signature = &part->function->overloads.items[0];
@@ -62623,7 +62729,8 @@ static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
 
 // >>stages
 
-// Refuses a texture of the stage that is also a target of the draw. At this time d's values are the stage's.
+// Refuses a texture of the stage that is also a target of the draw. At this time d's values are those of the
+// stage.
 static spy_status spyi_check_feedback(const spyi_drawing *d, const spyi_variant *variant,
                                       const spyi_values *values, spyi_text *error) {
     spyi_use mine[SPYI_MOST_VALUE_USES];
@@ -62686,7 +62793,7 @@ static spy_status spyi_pack_stage(spyi_drawing *d, int s, spyi_run_state *run, s
 
 static void spyi_begin_stage(const spyi_drawing *d, spyi_plan *plan, const spyi_values *values,
                              spyi_run_state *run) {
-    run->device = d->device; // a draw makes no memory: the other members are for calls that do
+    run->device = d->device; // the other members are for calls that make memory, which a draw does not
     run->plan = plan;
     run->bound = &plan->bound;
     run->values = values;
@@ -62704,7 +62811,8 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then begins anew.
+// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then starts
+// again.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
     spyi_raster_part *part = &d->raster->parts[s];
@@ -62741,7 +62849,7 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     plan = spyi_cache_find(d->device, part->function, values);
     if (plan) d->device->stats.plan_hits++;
     if (!plan) {
-        values->key_size = short_size; // the look-up may have extended it
+        values->key_size = short_size; // removes sizes that the look-up may have added
         *left = true;
         status = spyi_plan_get(part->function, values, &plan, error);
         if (status != SPY_OK) return status;
@@ -62755,7 +62863,7 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     } else {
         status = spyi_choose(&run, &variant, error);
     }
-    // a reload happened meanwhile
+    // a reload took place meanwhile
     if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true;
     *left = *left || run.left;
     if (status != SPY_OK || *left) return status;
@@ -62786,8 +62894,8 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Copies the blocks of both stages into one block, one after the other. Sets *left when a value does not fit; the draw
-// then begins anew and reports it.
+// Copies the blocks of both stages into one block, one after the other. Sets *left when a value does not fit;
+// the draw then starts again and reports it.
 static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, bool *left,
                                   spyi_text *error) {
     spy_raster *r = d->raster;
@@ -62824,8 +62932,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK && *left) return SPY_OK;
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
-    if (pipeline->handles) { // the kernel may use all textures that have handles, and memory that is no
-                             // argument
+    if (pipeline->handles) { // a kernel with handles may use all textures that have handles, and memory that
+                             // is no argument
         if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
         d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
         d->untracked = true;
@@ -62862,8 +62970,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
     return status;
 }
 
-// Does everything up to the recording of the draw. Sets *left when the device was left, so that nothing was
-// recorded.
+// Does everything for the draw including its recording. Sets *left when the device was left, so that nothing
+// was recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -62948,8 +63056,8 @@ SPYI_COLD_BEGIN
 // Writes the Slang functions that gradients of a draw are made of (draw_gradient.h). They stand behind the text of the
 // user's module and call its vertex and fragment function as plain functions.
 
-// Names in the generated text begin with slangpy_draw, so that none equals the name of a user's uniform
-// parameter.
+// The state of the writer. Names in the generated text begin with slangpy_draw, so that none equals the name
+// of a user's uniform parameter.
 typedef struct spyi_draw_writer {
     const spy_raster *raster;
     const spyi_draw_form *form;
@@ -62985,7 +63093,8 @@ static bool spyi_draw_is_given(const spyi_raster_part *part, uint32_t p) {
     return p >= SPYI_MOST_ENTRY_PARAMS || !part->stage.entry.systems[p];
 }
 
-// Writes the name of what holds an input or output: "slangpy_draw_v2.color", "slangpy_draw_result.color".
+// Writes the name of the variable or field that holds an input or output: "slangpy_draw_v2.color",
+// "slangpy_draw_result.color".
 static void spyi_draw_path(spyi_draw_writer *w, const spyi_varying *v) {
     if (v->param == UINT32_MAX) spyi_text_add(w->out, "slangpy_draw_result%s", v->path);
     else spyi_text_add(w->out, "slangpy_draw_v%u%s", v->param, v->path);
@@ -63107,7 +63216,7 @@ static void spyi_draw_corner_inputs(spyi_draw_writer *w) {
     }
 }
 
-// Stores the position and what the fragment function takes as a row of the corners.
+// Stores the position and the inputs of the fragment function as a row of the corners.
 static void spyi_draw_corner_outputs(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_VERTEX];
     const spyi_varyings *taken = &w->raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
@@ -63268,8 +63377,9 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
                   "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
-// Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
-// scalars: of float4(float2, a, b) with a constant float2 Slang 2026.14.1 gives the gradient of b to a.
+// Writes the sum of the colours of a triangle at a point, times their gradients. The pixel's position is made
+// of four scalars, because Slang 2026.14.1 gives the gradient of b in float4(float2, a, b) with a constant
+// float2 to a.
 static void spyi_draw_shade_text(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     bool clockwise = w->raster->state.clockwise_is_front;
@@ -63370,10 +63480,11 @@ static void spyi_draw_side(spyi_draw_writer *w, const char *id, const char *sign
     spyi_text_add(w->out, ";\n");
 }
 
-// Writes the function that is called backward for each pixel and looks at its right and its lower neighbour. An edge that
-// moves by d pixels gives the area d on its line from the colour behind it to its own; both are worked out at the crossing.
-// So an edge within a surface adds nothing, and nobody needs to know which edges are silhouettes. Each edge counts on the
-// lines that it crosses at more than 45 degrees.
+// Writes the function that is called backward for each pixel and looks at its right and its lower neighbour.
+// An edge that moves by d pixels gives the area d on its line from the colour behind it to its own; both
+// colours are computed at the crossing. Therefore an edge within a surface adds nothing, and the function
+// need not know which edges are silhouettes. Each edge counts on the lines that it crosses at more than 45
+// degrees.
 static void spyi_draw_edges_text(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     for (int backward = 0; backward < 2; backward++) {
@@ -63490,8 +63601,8 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be compiled alone,
-// the draw reports why, and interpolation with perspective is assumed here.
+// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be
+// compiled alone, interpolation with perspective is assumed here, and the draw reports the error.
 static void spyi_draw_find_interpolation(spyi_raster_part *part) {
     spy_function *function = part->function;
     const spyi_conformances none = { NULL, 0 };
@@ -63555,8 +63666,9 @@ SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_fo
 
 // >>call/draw_backward.c ------------------------------------------------------------------------------------
 
-// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. The values that they need
-// from the draw are looked up inside the device first. The calls and the draw are then made by the public functions.
+// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. Values of the draw
+// that they need are looked up inside the device first. The calls and the draw are then made by the public
+// functions.
 
 enum { SPYI_DRAW_OWN_ARGS = 16 + SPYI_MOST_ATTRIBUTES + 2 * SPYI_MOST_TARGETS };
 
@@ -63570,8 +63682,8 @@ typedef struct spyi_draw_pass {
     uint32_t triangles;                           // triangles of one instance
     int64_t corners;                              // corners of all triangles of all instances
     bool reversed;                                // larger depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // tensors with the attributes' numbers, of shape (n,
-                                                  // columns), by buffer of the form
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // for each buffer of the form, a tensor with the numbers of
+                                                  // attributes, of shape (n, columns)
     uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
                                                   // struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
@@ -63585,7 +63697,8 @@ typedef struct spyi_draw_pass {
 
 // >>what is looked up of the draw
 
-// A wrong argument is not refused here; the calls refuse it by its name.
+// Returns whether the argument has a gradient. A wrong argument is not refused here; the calls refuse it by
+// its name.
 static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
@@ -63686,7 +63799,8 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         const spyi_varying *v = &part->stage.inputs.items[i];
         const spy_arg *arg = NULL;
         bool field = false;
-        for (size_t k = 0; k < d->args.count && (!arg || field); k++) { // the input's own name comes first
+        for (size_t k = 0; k < d->args.count && (!arg || field); k++) { // an argument with the input's own
+                                                                        // name comes first
             const spy_arg *a = &d->args.items[k];
             if (!(d->feeds[k] & SPYI_FEEDS_ATTRIBUTE)) continue;
             bool own = strcmp(a->name, v->name) == 0;
@@ -63695,7 +63809,7 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
             arg = a;
             field = !own;
         }
-        const spy_tensor *t = arg->value.tensor; // checked by spyi_draw_vertices()
+        const spy_tensor *t = arg->value.tensor; // spyi_draw_vertices() has checked it
         uint32_t b = 0, offset = 0;
         while (b < pass->form.buffer_count && of[b] != arg) b++;
         if (b == pass->form.buffer_count) {
@@ -63759,7 +63873,8 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Finds all that the calls need, and the generated module. Called inside the device.
+// Finds the functions, tensors and sizes that the calls need, and the generated module. Called inside the
+// device.
 static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     spyi_drawing *d = pass->d;
     spy_raster *r = d->raster;
@@ -63775,12 +63890,14 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // without a check, d's feeds, arguments and indices may be wrong
+    if (status != SPY_OK) return status; // d's feeds, arguments and indices are only right after a successful
+                                         // check
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // no edge moves when the vertex function has no gradients
+    if (!pass->form.vertices) pass->form.edges = 0; // edges do not move if the vertex function has no
+                                                    // gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
@@ -63867,7 +63984,7 @@ static const char spyi_draw_ids_source[] =
     "}\n"
     "[shader(\"fragment\")] uint draw_ids_fragment(Corner corner) : SV_Target { return corner.id; }\n";
 
-// Finds the functions that draw the triangles' numbers. They are NULL when it fails; the error has then been
+// Finds the functions that draw the triangles' numbers. On failure they are NULL, and the error has been
 // reported.
 static void spyi_draw_id_functions(spy_device *device, const char *name, spy_function *functions[2]) {
     spy_module_desc desc;
@@ -63883,7 +64000,7 @@ static void spyi_draw_id_functions(spy_device *device, const char *name, spy_fun
     functions[0] = module ? spy_find_function(module, "draw_ids_vertex") : NULL;
     functions[1] = module ? spy_find_function(module, "draw_ids_fragment") : NULL;
     if (!functions[1] || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return;
-    memcpy(device->draw_ids, functions, sizeof device->draw_ids); // they live as long as the device
+    memcpy(device->draw_ids, functions, sizeof device->draw_ids); // the functions live as long as the device
     spyi_leave(device);
 }
 
@@ -63909,7 +64026,7 @@ static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     return spy_create_raster(pass->d->device, &desc);
 }
 
-// Takes the targets that the last call left in the raster, or makes new ones.
+// Takes the targets that the last call stored in the raster, or makes new ones.
 static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     spy_raster *r = pass->d->raster;
     const spy_draw_desc *desc = pass->d->desc;
@@ -63919,7 +64036,7 @@ static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     pass->ids = r->ids;
     pass->id_target = r->id_target;
     pass->id_depth = r->id_depth;
-    r->id_target = r->id_depth = NULL; // so that another thread makes its own targets
+    r->id_target = r->id_depth = NULL; // another thread then makes targets of its own
     if (pass->ids) spyi_atomic_add(&pass->ids->object.references, 1);
     spyi_leave(pass->d->device);
     if (pass->id_target &&
@@ -63959,7 +64076,7 @@ static void spyi_draw_pass_end(spyi_draw_pass *pass, bool made) {
     spy_release_tensor(pass->corner_rows);
     spy_release_tensor(pass->flat_rows);
     spy_release_raster(pass->ids);
-    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses the targets again
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // stores the targets for the next call
         if (!r->id_target) r->id_target = pass->id_target, pass->id_target = NULL;
         if (!r->id_depth) r->id_depth = pass->id_depth, pass->id_depth = NULL;
         spyi_leave(pass->d->device);
@@ -63974,7 +64091,7 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
-// Returns the argument without gradients: the value of a pair, and of a struct with pairs a copy of its fields.
+// Returns the argument without gradients: the value of a pair, or a copy of a struct's fields without theirs.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
@@ -63990,7 +64107,7 @@ static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     return value;
 }
 
-// Adds the arguments of the draw that are for one of its functions.
+// Adds the arguments of the draw that one of its functions takes.
 static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds, bool with_gradients) {
     pass->field_count = 0;
     for (size_t i = 0; i < pass->d->args.count; i++) {
@@ -64071,8 +64188,8 @@ static const char *const spyi_draw_clear_names[SPY_MOST_TARGETS] = { "slangpy_dr
                                                                      "slangpy_draw_c4", "slangpy_draw_c5",
                                                                      "slangpy_draw_c6", "slangpy_draw_c7" };
 
-// Calls slangpy_draw_pixel or slangpy_draw_edges with the arguments and the result that both have. `view` is
-// a SpyiDrawView.
+// Calls slangpy_draw_pixel or slangpy_draw_edges, which have the same arguments and result. `view` is a
+// SpyiDrawView.
 static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     const spyi_draw_work *w = &pass->d->work;
     spy_arg pair[2];
@@ -64080,7 +64197,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     float view[6];
     memcpy(view, w->viewport, sizeof view);
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_arg_f32(NULL, 1); // the gradient of the function's result, which is a sum, is 1
+    pair[1] = spy_arg_f32(NULL, 1); // the result of the function is a sum, whose gradient is 1
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_texture(edges ? "slangpy_draw_ids" : "slangpy_draw_id", pass->id_target));

@@ -5,8 +5,8 @@
 #include "call/launch.h"
 #include "plan/cache.h"
 
-// The state of writing a resolution. Bindings and strings grow apart, so strings are kept as offsets into the
-// text until both lie in the allocation.
+// The state of writing a resolution. Bindings and strings grow separately, so strings are kept as offsets
+// into the text until both lie in the allocation.
 typedef struct spyi_resolving {
     const spyi_bound *bound;
     const spyi_values *values;
@@ -73,7 +73,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     r.bound = b;
     r.values = values;
     r.bindings =
-        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // at most one for each node
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // a node has at most one binding
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);

@@ -1,4 +1,5 @@
-// Shared by the files that list shader parameters: a walk through Slang's layout, and the list that it fills.
+// Declarations for the files that list shader parameters: a walk through Slang's layout, and the list that it
+// fills.
 #ifndef SPYI_COMPILER_INPUTS_H
 #define SPYI_COMPILER_INPUTS_H
 
@@ -35,7 +36,7 @@ SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind
                                            const spyi_type *type, const spyi_sl_at *at);
 // With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
 SPYI_FN void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size);
-// input_walk.c: appends the inputs of a variable. Path "": the variable that holds all globals.
+// input_walk.c: appends the inputs of a variable. The path "" stands for the variable that holds all globals.
 SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
                                 spyi_sl_at at);
 
