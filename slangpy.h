@@ -1755,8 +1755,8 @@ struct spy_type_info {
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; NULL for other types
-    const spy_decl *decl; // declaration of a struct, enum or interface of this module; NULL for other types
-    const spy_decl *fields;       // fields of a struct, also of one that another module declares
+    const spy_decl *decl;   // declaration of a struct, enum or interface of this module; NULL for other types
+    const spy_decl *fields; // fields of a struct, also of one that another module declares
     uint32_t field_count;
     size_t size_bytes, align_bytes;               // sizes in C's layout, the layout of host data
     size_t device_size_bytes, device_align_bytes; // sizes in the device's layout
@@ -3182,9 +3182,9 @@ typedef struct spy_texture_info {
                                        // made from
     spy_dtype dtype;                   // scalar type of a texel in Slang code
     uint32_t columns;                  // number of a texel's scalars in Slang code, 1 to 4
-    spy_shape shape; // sizes over which a call with the texture runs: [layer,] [depth,] height, width
-    size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
-    const char *label;                 // name in debug tools and messages, or ""
+    spy_shape shape;   // sizes over which a call with the texture runs: [layer,] [depth,] height, width
+    size_t size_bytes; // bytes of all layers of the first level, with rows without gaps
+    const char *label; // name in debug tools and messages, or ""
 } spy_texture_info;
 
 // Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
@@ -5109,7 +5109,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    uint digits = bits & 0x7fffff;\n"
     "    if (exponent != 0) digits |= 0x800000;\n"
     "    else exponent = 1;\n"
-    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum that the float's lowest bit is added to\n"
+    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
     "    if (place < 0)\n"
     "    {\n"
     "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
@@ -5269,6 +5269,7 @@ static const char *const spyi_slang_slangpy_bounds[] = {
     "    DeviceMemoryBarrier();\n"
     "    ((Atomic<uint> *)record).store(2u);\n"
     "}\n"
+    "\n"
     "\n"
     "\n"
     "public Element spyi_zero<Element>()\n"
@@ -5452,7 +5453,7 @@ static const char *const spyi_slang_slangpy_context[] = {
     "public struct ContextND<let Rank : int>\n"
     "{\n"
     "    public uint3 thread_id;\n"
-    "    public int[Rank] call_id; // in the order of the call's shape\n"
+    "    public int[Rank] call_id; // the coordinates in the order of the call's shape\n"
     "\n"
     "    public __init(uint3 thread_id, int[Rank] call_id)\n"
     "    {\n"
@@ -5564,10 +5565,10 @@ static const char *const spyi_slang_slangpy_sizes[] = {
     "",
     "__exported import slangpy;",
     "\n"
-    "#pragma warning(disable : 31010) // constants, so that arrays have a length that is known when the kernel is linked\n"
+    "#pragma warning(disable : 31010) // these are constants, so that arrays have a length that is known when the kernel is linked\n"
     "\n"
-    "public extern static const int call_data_len = 0;   // dimensions of the call\n"
-    "public extern static const int call_group_size = 1; // elements of a call group\n"
+    "public extern static const int call_data_len = 0;   // the number of dimensions of the call\n"
+    "public extern static const int call_group_size = 1; // the number of elements in a call group\n"
     "public extern static const int[call_data_len] call_group_strides;\n"
     "public extern static const int[call_data_len] call_group_shape_vector;\n"
     "\n"
@@ -5879,8 +5880,8 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    where Element.Differential : IAtomicAddable\n"
     "{\n"
     "    RWTensor<Element, Rank> _primal;\n"
-    "    RWTensor<Element.Differential, Rank> _grad_in; // read by derivatives of stores, and by loads in forward mode\n"
-    "    RWTensor<Element.Differential, Rank> _grad_out; // added to by derivatives of loads, and written by stores in forward mode\n"
+    "    RWTensor<Element.Differential, Rank> _grad_in; // derivatives of stores read it, and loads in forward mode\n"
+    "    RWTensor<Element.Differential, Rank> _grad_out; // derivatives of loads add to it, and stores in forward mode write it\n"
     "\n"
     "    __init(\n"
     "        RWTensor<Element, Rank> primal,\n"
@@ -5914,8 +5915,8 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    [BackwardDerivative(spyi_load_uniform_bwd)]\n"
     "    [ForwardDerivative(spyi_load_fwd)]\n"
     "    Element load_uniform(int[Rank] index) { return _primal.load(index); }\n"
-    "",
-    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }\n"
+    "\n"
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
     "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)\n"
     "    {\n"
     "        spyi_add_gradient_uniform(_grad_out, index, d);\n"
@@ -6021,10 +6022,10 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    RWTensor<Element, Rank> detach() { return _primal; }\n"
     "\n"
     "    [BackwardDerivative(spyi_load_bwd)]\n"
-    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]\n"
     "    Element load(int[Rank] index) { return _primal.load(index); }\n"
     "    [BackwardDerivative(spyi_store_bwd)]\n"
-    "    [ForwardDerivative(spyi_store_fwd)]\n"
+    "    [ForwardDerivative(spyi_store_fwd)]",
     "    void store(int[Rank] index, Element value) { _primal.store(index, value); }\n"
     "\n"
     "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}\n"
@@ -6053,15 +6054,14 @@ static const char *const spyi_slang_slangpy_diff[] = {
 static const char *const spyi_slang_slangpy_raster[] = {
     "\n"
     "\n"
-    "\n"
     "",
     "__exported import slangpy_diff;",
     "\n"
     "\n"
     "struct SpyiDrawView\n"
     "{\n"
-    "    float4 viewport; // x, y, width, height in pixels\n"
-    "    float2 depths;   // depths of the near and the far plane\n"
+    "    float4 viewport; // the x, y, width and height in pixels\n"
+    "    float2 depths;   // the depths of the near and the far plane\n"
     "\n"
     "\n"
     "    float2 ndc(float2 at) { return float2(2, -2) * (at - viewport.xy) / viewport.zw + float2(-1, 1); }\n"
@@ -6120,7 +6120,7 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "struct SpyiDrawSpan\n"
     "{\n"
     "    float begin, end;\n"
-    "    int2 begin_edge, end_edge; // rows of the edges' two corners. x is -1 when the edge runs more along the line than across it\n"
+    "    int2 begin_edge, end_edge; // the rows of the edges' two corners; x is -1 when the edge runs more along the line than across it\n"
     "};\n"
     "\n"
     "\n"
@@ -6314,6 +6314,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "}\n"
     "\n"
     "\n"
+    "\n"
     "public struct SpyiNumbered<T, let N : int>\n"
     "{\n"
     "    public T object;\n"
@@ -6329,11 +6330,11 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "public struct DiffSamplerState\n"
     "{\n"
     "    public SamplerState state;\n"
-    "    public int3 _address; // 0: wrap, 1: mirror, 2: clamp, 3: border, 4: mirror once\n"
-    "    public int _filters;  // bit 0: minification is linear, bit 1: magnification, bit 2: between levels\n"
+    "    public int3 _address; // 0 is wrap, 1 mirror, 2 clamp, 3 border, 4 mirror once\n"
+    "    public int _filters;  // bit 0: minification is linear, bit 1: magnification is, bit 2: the filter between levels is\n"
     "    public float _bias, _min_level, _max_level;\n"
     "    public float4 _border;",
-    "    public int _number; // on CUDA: which sampler it is, as in SpyiTexels\n"
+    "    public int _number; // on CUDA the number of the sampler, which SpyiTexels has too\n"
     "\n"
     "\n"
     "    public __init(SamplerState state, int[12] field)\n"
@@ -6355,6 +6356,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "    int[2] i;\n"
     "    float f;\n"
     "};\n"
+    "\n"
     "\n"
     "\n"
     "int spyi_floor_mod(int a, int n)\n"
@@ -6423,11 +6425,11 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "\n"
     "public struct SpyiTexels\n"
     "{\n"
-    "    public uint64_t at; // address; 0 if there are no gradients\n"
+    "    public uint64_t at; // the address of the gradients; 0 means that there are none\n"
     "    public int levels, layers;\n"
     "    public int3 size;\n"
     "    public bool exact; // `at` is the address of exact sums\n"
-    "    public uint64_t loads; // on CUDA: a texture object without a sampler, and the number of the sampler that the texture includes\n"
+    "    public uint64_t loads; // on CUDA a texture object without a sampler, and the number of the sampler that the texture includes\n"
     "    public int sampler;\n"
     "\n"
     "\n"
@@ -6551,7 +6553,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "struct SpyiFace\n"
     "{\n"
     "    int face;\n"
-    "    float s, t, ma; // coordinates before the division by ma\n"
+    "    float s, t, ma; // these are the coordinates before the division by ma\n"
     "};\n"
     "\n"
     "SpyiFace spyi_face(float3 v)\n"
@@ -6675,6 +6677,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "float spyi_layer_number(float at, int layers)\n"
     "{\n"
     "    __target_switch\n"
@@ -6687,7 +6690,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "#define SPYI_LAYER_Y(at, layers) float2(at.x, spyi_layer_number(at.y, layers))\n"
     "#define SPYI_LAYER_Z(at, layers) float3(at.xy, spyi_layer_number(at.z, layers))\n"
     "#define SPYI_CUBE_LAYER(at, layers) float4(at.xyz, spyi_layer_number(at.w, (layers) / 6))\n"
-    "#define SPYI_MOST_LAYERS 65536 // more than a texture has; the device clamps\n"
+    "#define SPYI_MOST_LAYERS 65536 // is more than a texture has; the device clamps\n"
     "\n"
     "\n"
     "\n"
@@ -6978,6 +6981,7 @@ static const char *const spyi_slang_slangpy_texture_plain[] = {
     "}\n"
     "\n"
     "\n"
+    "\n"
     "uint64_t spyi_object_of<Texture>(Texture texture)\n"
     "{\n"
     "    __target_switch { case cuda: __intrinsic_asm \"($0)\"; }\n"
@@ -7112,7 +7116,7 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "\n"
     "module slangpy_kernel;\n"
     "",
-    "import slangpy; // not exported again, because users' own functions may have the names in it, such as wang_hash",
+    "import slangpy; // is not exported again, because users' own functions may have the names in it, such as wang_hash",
     "\n"
     "\n"
     "\n"
@@ -7155,6 +7159,7 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    public int[Count] offset;\n"
     "    public int[Count] stride;\n"
     "}\n"
+    "\n"
     "\n"
     "\n"
     "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)\n"
@@ -7395,7 +7400,7 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "    uint group = members * teams;\n"
     "    uint team_step = inner ? members : 1;\n"
     "    uint member_step = inner ? 1 : teams;\n"
-    "    uint most = 4096 / T.words() / group; // scalars of each thread that one piece takes\n"
+    "    uint most = 4096 / T.words() / group; // the number of scalars of each thread that one piece takes\n"
     "    for (uint first = 0; first < uint(N); first += most)\n"
     "    {\n"
     "        uint count = min(most, uint(N) - first);\n"
@@ -7417,8 +7422,8 @@ static const char *const spyi_slang_slangpy_sum[] = {
     "            }\n"
     "            reach = next;\n"
     "            GroupMemoryBarrierWithGroupSync();\n"
-    "        }\n"
-    "        if (member == 0)",
+    "        }",
+    "        if (member == 0)\n"
     "            for (uint p = 0; p < count; ++p) values[first + p] = T.get(p * group + in_group);\n"
     "        GroupMemoryBarrierWithGroupSync();\n"
     "    }\n"
@@ -7539,7 +7544,7 @@ static const char *const spyi_slang_slangpy_print[] = {
     "\n"
     "public interface IPrintable\n"
     "{\n"
-    "    static uint spyi_words(); // number of words of the value in a record\n"
+    "    static uint spyi_words(); // the number of words of the value in a record\n"
     "    void spyi_write(uint *record, inout uint at);\n"
     "}\n"
     "\n"
@@ -7735,16 +7740,16 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {\n"
     "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;\n"
     "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0, OUT32 = F32 || (FLAGS & 16) != 0;\n"
-    "    static constexpr int KS = W / 16;                       // steps of 16 along k\n"
-    "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // bytes of a row of a slab\n"
-    "    static constexpr int SWE = SWB / 2;                     // elements of such a row\n"
-    "    static constexpr int CH = SWB / 16;                     // 16-byte chunks of such a row\n"
-    "    static constexpr int LAYER = W * W * 2, LAST = 16 * W * 2; // bytes\n"
-    "    static constexpr int BIASES = BIAS ? D * W + 8 : 0;     // floats\n"
-    "    static constexpr int TURNED = (D + 1) * LAYER + LAST + BIASES * 4; // width 128: layer D - 2 with its rows permuted\n"
+    "    static constexpr int KS = W / 16;                       // the number of steps of 16 along k\n"
+    "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // the bytes of a row of a slab\n"
+    "    static constexpr int SWE = SWB / 2;                     // the elements of a row of a slab\n"
+    "    static constexpr int CH = SWB / 16;                     // the number of 16-byte chunks of a row of a slab\n"
+    "    static constexpr int LAYER = W * W * 2, LAST = 16 * W * 2; // both count bytes\n"
+    "    static constexpr int BIASES = BIAS ? D * W + 8 : 0;     // counts floats\n"
+    "    static constexpr int TURNED = (D + 1) * LAYER + LAST + BIASES * 4; // at width 128 the place of layer D - 2 with its rows permuted\n"
     "    static constexpr int IMAGE = TURNED + (W == 128 && (D == 2 || D == 3) ? LAYER : 0);\n"
     "    static constexpr int STAGED = D * LAYER + LAST + BIASES * 4;\n"
-    "    static constexpr int PBIAS = D * W * W + 8 * W;         // floats of a row of partial sums before the biases; a row has weights, biases\n"
+    "    static constexpr int PBIAS = D * W * W + 8 * W;         // the floats of a row of partial sums before the biases; a row has weights,\n"
     "\n"
     "    static constexpr int PLOSS = PBIAS + (BIAS ? D * W + 8 : 0);\n"
     "    static constexpr int PART = (PLOSS + 1 + 3) / 4 * 4;\n"
@@ -7894,7 +7899,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "#endif\n"
     "\n"
     "\n"
-    "struct Lane { // position of a thread in its warp, by the terms of matrix instructions\n"
+    "struct Lane { // the position of a thread in its warp, by the terms of matrix instructions\n"
     "    int lane, gid, t4;\n"
     "    MLP_D Lane() : lane(thread_x() % 32), gid(lane / 4), t4(lane % 4) {}\n"
     "};\n"
@@ -7952,8 +7957,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);\n"
     "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;\n"
     "        } else\n"
-    "#pragma unroll\n"
-    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;",
+    "#pragma unroll",
+    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;\n"
     "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};\n"
     "    }\n"
     "    if constexpr (N::I % 8 == 0) return ((const uint4 *)x)[(size_t)row * (N::I / 8) + chunk];\n"
@@ -7971,7 +7976,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    else if constexpr (N::ACT == 4) return tanhf(v);\n"
     "    else return v;\n"
     "}\n"
-    "template<class N> MLP_D float slope(float h) { // the derivative as a function of the activation's value\n"
+    "template<class N> MLP_D float slope(float h) { // returns the derivative as a function of the activation's value\n"
     "    if constexpr (N::ACT == 2) return h > 0 ? 1.f : 0.01f;\n"
     "    else if constexpr (N::ACT == 3) return h * (1 - h);\n"
     "    else if constexpr (N::ACT == 4) return 1 - h * h;\n"
@@ -7981,7 +7986,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    if constexpr (N::ACT == 1) return pack_relu<N::BF>(lo, hi);\n"
     "    else return pack<N::BF>(active<N>(lo), active<N>(hi));\n"
     "}\n"
-    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // gradients multiplied by the activations' derivatives\n"
+    "template<class N> MLP_D u32 masked(float lo, float hi, u32 h) { // returns gradients multiplied by the activations' derivatives\n"
     "    if constexpr (N::ACT == 0) return pack<N::BF>(lo, hi);\n"
     "    else if constexpr (N::ACT == 1) return pack<N::BF>(lo, hi) & above_zero<N::BF>(h);\n"
     "    else return pack<N::BF>(lo * slope<N>(widen<N::BF>((unsigned short)h)), hi * slope<N>(widen<N::BF>((unsigned short)(h >> 16))));\n"
@@ -8047,8 +8052,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    if (row >= rows) {\n"
     "        o0 = o1 = 0;\n"
     "        return;\n"
-    "    }\n"
-    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;",
+    "    }",
+    "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;\n"
     "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;\n"
     "}\n"
     "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {\n"
@@ -8168,10 +8173,10 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    copy_commit();\n"
     "    if (N::BIAS)\n"
     "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
-    "    const u64 dK = descriptor(0, 16, 1024, 1);             // 128-byte swizzle, along k and along rows alike\n"
-    "    const u64 dI = descriptor(0, 128, 128, 0);             // no swizzle\n"
+    "    const u64 dK = descriptor(0, 16, 1024, 1);             // the swizzle is of 128 bytes, along k and along rows alike\n"
+    "    const u64 dI = descriptor(0, 128, 128, 0);             // there is no swizzle\n"
     "    const u64 dW = dK + (sw >> 4), dG = dK + (sG >> 4), dGo = dI + (sGo >> 4), dOnes = dI + (ones >> 4);\n"
-    "    const u32 mrow = (warp * 16 + (l.lane & 15)) * 128, mx = ((l.lane >> 4) ^ (l.lane & 7)) << 4; // for ldmatrix and stmatrix\n"
+    "    const u32 mrow = (warp * 16 + (l.lane & 15)) * 128, mx = ((l.lane >> 4) ^ (l.lane & 7)) << 4; // these are for ldmatrix and stmatrix\n"
     "    float w[D][32], wo[4], wb[D][4], b0 = 0, b1 = 0, loss = 0;\n"
     "#pragma unroll\n"
     "    for (int j = 0; j < D; j++) {\n"
@@ -8209,7 +8214,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        u32 a[4][4];\n"
     "#pragma unroll\n"
     "        for (int layer = 0; layer < D; layer++) {\n"
-    "            float acc[32]; // an array for each layer: ptxas 13.0 merges the registers of layers that share an array\n"
+    "            float acc[32]; // each layer has its own array, because ptxas 13.0 merges the registers of layers that share an array\n"
     "            if constexpr (N::BIAS) set_bias<N>(acc, biases + layer * 256, l.t4);\n"
     "            wg_fence();\n"
     "#pragma unroll\n"
@@ -8301,7 +8306,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    hold(wo);\n"
     "\n"
     "    block_sync();\n"
-    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // in the registers' own order, which has no bank conflicts\n"
+    "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // the order is that of the registers, which has no bank conflicts\n"
     "#pragma unroll\n"
     "    for (int g = 1; g < WGS; g++) {\n"
     "        if (wg == g) {\n"
@@ -8508,7 +8513,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    sum_tail<N, 8>(sw, b0, b1, loss, p);\n"
     "}\n"
     "template<class N> MLP_D void wide_rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {\n"
-    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // bytes for one group: x and gradients, each twice, and the first\n"
+    "    constexpr int D = N::D, GROUP = 5 * 16384, WEIGHTS = 2 * N::LAYER; // the bytes for one group: x and gradients, each twice, and the\n"
     "\n"
     "    Lane l;\n"
     "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 127) / 128;\n"
@@ -8567,7 +8572,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            wide.store(a, sH);                             // the gradient replaces the activations\n"
     "            proxy_fence(), block_sync();\n"
     "        }\n"
-    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // address of the first layer's gradients of both groups\n"
+    "        const u32 first = D == 3 ? s0 + 65536 : aG;        // the address of the first layer's gradients of both groups\n"
     "        float down[64];\n"
     "        wg_fence();\n"
     "        if constexpr (N::DX) {\n"
@@ -8627,7 +8632,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "}\n"
     "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }\n"
     "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }",
-    "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // zeros, or the biases of 16 columns\n"
+    "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // sets zeros, or the biases of 16 columns\n"
     "    if constexpr (N::BIAS) {\n"
     "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);\n"
     "        c[0] = c[2] = p.x, c[1] = c[3] = p.y, c[4] = c[6] = q.x, c[5] = c[7] = q.y;\n"
@@ -8649,13 +8654,13 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        trow = m * N::SWB, tx = ((lane >> 4) ^ swz<N>(m)) << 4;\n"
     "        lrow = o * N::SWB, lx = ((lane >> 3) ^ swz<N>(o)) << 4;\n"
     "    }\n"
-    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // a fragment of 16 k by 16 columns\n"
+    "    MLP_D uint4 weights(u32 layer, int kt, int nt) const { // returns a fragment of 16 k by 16 columns\n"
     "        return ldsm4(layer + kt * 2 / N::CH * (N::W * N::SWB) + nt * 16 * N::SWB + row + ((kt * 2 % N::CH << 4) ^ x));\n"
     "    }\n"
-    "    MLP_D uint4 last(u32 layer, int kt) const { // a fragment of the output layer: 32 k from an even kt on, 8 columns\n"
+    "    MLP_D uint4 last(u32 layer, int kt) const { // returns a fragment of the output layer: 32 k from an even kt on, 8 columns\n"
     "        return ldsm4(layer + kt * 2 / N::CH * (16 * N::SWB) + lrow + ((kt * 2 % N::CH << 4) ^ lx));\n"
     "    }\n"
-    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // a transposed fragment, with 16 rows of the image as k\n"
+    "    MLP_D uint4 transposed(u32 layer, int rows, int kt, int nt) const { // returns a transposed fragment, with 16 rows of the image as k\n"
     "        return ldsm4t(layer + nt * 2 / N::CH * (rows * N::SWB) + kt * 16 * N::SWB + trow + ((nt * 2 % N::CH << 4) ^ tx));\n"
     "    }\n"
     "};\n"
@@ -8711,8 +8716,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        }\n"
     "#pragma unroll\n"
     "        for (int r = 0; r < R; r++) {\n"
-    "            const int row = tile * ROWS + r * 16 + l.gid;\n"
-    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);",
+    "            const int row = tile * ROWS + r * 16 + l.gid;",
+    "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);\n"
     "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);\n"
     "        }\n"
     "    }\n"
@@ -8749,7 +8754,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "template<class N, int TEAMS> MLP_D void mma_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
     "    constexpr int W = N::W, D = N::D, KS = N::KS, T = W / 32 * (W / 32), ROWS = 32 * T, TPB = TEAMS * T * 32;\n"
     "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16, WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
-    "    constexpr int LT = KS / T > 0 ? KS / T : 1; // tiles of 16 features of the last layer's gradient for each warp\n"
+    "    constexpr int LT = KS / T > 0 ? KS / T : 1; // the number of tiles of 16 features of the last layer's gradient for each warp\n"
     "    static_assert(W == 32 || W == 64, \"\");\n"
     "    Lane l;\n"
     "    const int team = uniform(thread_x() / (T * 32)), warp = uniform(thread_x() % (T * 32) / 32);\n"
@@ -8792,9 +8797,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            uint4 n[2][KS];\n"
     "#pragma unroll\n"
     "            for (int nt = 0; nt < KS; nt++) {\n"
-    "                float c[2][8];\n"
+    "                float c[2][8];",
     "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "                for (int k = 0; k < KS; k++) {\n"
     "                    const uint4 b = read.weights(s + layer * N::LAYER, k, nt);\n"
     "                    mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
@@ -8856,7 +8861,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        for (int layer = D - 1; layer >= 0; layer--) {\n"
     "            const bool odd = (D - 1 - layer) % 2;\n"
     "            const u32 from = odd ? sH + D * BUFFER : sG, to = odd ? sG : sH + D * BUFFER, h = sH + layer * BUFFER;\n"
-    "            for (int ks = 0; ks < ROWS / 16; ks++) { // gradients of the weights, over the team's rows\n"
+    "            for (int ks = 0; ks < ROWS / 16; ks++) { // computes the gradients of the weights, over the team's rows\n"
     "                uint4 p[2], q[2];\n"
     "#pragma unroll\n"
     "                for (int i = 0; i < 2; i++) p[i] = at.left(from, ks, wn * 2 + i), q[i] = at.right(h, ks, wk * 2 + i);\n"
@@ -8874,10 +8879,10 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                    clear(c[0]), clear(c[1]);\n"
     "#pragma unroll\n"
     "                    for (int k = 0; k < KS; k++) {\n"
-    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);\n"
+    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);",
     "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
     "                    }\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "                    for (int r = 0; r < 2; r++) {\n"
     "                        if (layer > 0) {\n"
     "                            n[r][nt] = masked8<N>(c[r], ldsm4(at.at(h, r, nt)));\n"
@@ -8973,12 +8978,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    for (; f.layer <= N::D; f.layer++) {\n"
     "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;\n"
     "        if (p < weights) {\n"
-    "            f.n = p % out, f.k = p / out;\n"
+    "            f.n = p % out, f.k = p / out;",
     "            return f;\n"
     "        }\n"
     "        p -= weights;\n"
     "        if (N::BIAS && p < out) {\n"
-    "            f.n = p, f.k = -1;",
+    "            f.n = p, f.k = -1;\n"
     "            return f;\n"
     "        }\n"
     "        if (N::BIAS) p -= out;\n"
@@ -9006,7 +9011,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "struct Steps {\n"
-    "    float scale, loss_scale, rate, epsilon, beta1, beta2, log1, log2; // log: natural logarithms of beta1 and beta2\n"
+    "    float scale, loss_scale, rate, epsilon, beta1, beta2, log1, log2; // log1 and log2 are the natural logarithms of beta1 and beta2\n"
     "};\n"
     "\n"
     "\n"
@@ -9043,7 +9048,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    a *= q.scale;\n"
     "    gradients[p] = a;\n"
     "    if (!moves) return;\n"
-    "    if (!(fabsf(a) <= 3e38f)) { // it leaves its parameter as it is\n"
+    "    if (!(fabsf(a) <= 3e38f)) { // a gradient that is not finite leaves its parameter unchanged\n"
     "        if (counters[2] == 0) counters[2] = step;\n"
     "        return;\n"
     "    }\n"
@@ -9068,8 +9073,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        static_assert(!P, \"this engine needs sm_90a\");\n"
     "#endif\n"
     "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(weights, x, y, rows);\n"
-    "}\n"
-    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }",
+    "}",
+    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }\n"
     "template<int S, int P, class T> MLP_D void forward_from(const T *parameters, const void *x, void *y, int rows) { forward_of<S, P>(Parameters<T>{parameters}, x, y, rows); }\n"
     "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
     "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
@@ -9149,14 +9154,14 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "public extern static const int mlp_width = 64;\n"
     "public extern static const int mlp_depth = 3;\n"
-    "public extern static const int mlp_inputs = 64; // at most mlp_width\n"
-    "public extern static const int mlp_outputs = 8; // at most 8\n"
-    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh\n"
-    "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients\n"
-    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x\n"
-    "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma\n"
-    "public extern static const int mlp_warps = 4; // warps of a group\n"
-    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4\n"
+    "public extern static const int mlp_inputs = 64; // is at most mlp_width\n"
+    "public extern static const int mlp_outputs = 8; // is at most 8\n"
+    "public extern static const int mlp_activation = 1; // 0 is none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh\n"
+    "public extern static const int mlp_loss = 0; // 0 is squares, 1 absolute, 2 relative squares, 3 Huber; with 4 the targets are gradients\n"
+    "public extern static const int mlp_flags = 0; // 2 means biases, 4 the ..._float functions, 8 the gradient of x\n"
+    "public extern static const int mlp_engine = 0; // 0 is mma.sync, 1 is wgmma\n"
+    "public extern static const int mlp_warps = 4; // the number of warps of a group\n"
+    "public extern static const int mlp_kernel = 0; // the kernel that is compiled: 0 is mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4\n"
     "\n"
     "\n"
     "static const int shape = mlp_width | (mlp_depth << 8) | (mlp_inputs << 12) | (mlp_outputs << 20);\n"
@@ -9177,7 +9182,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    spyi_mlp_needs();\n"
     "    forward(shape, options, image, x, y, rows);\n"
     "}\n"
-    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // compiled with flag 4\n"
+    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // is compiled with flag 4\n"
     "{\n"
     "    spyi_mlp_needs();\n"
     "    forward(shape, options, image, x, y, rows);\n"
@@ -9196,6 +9201,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);\n"
     "}\n"
     "\n"
+    "\n"
     "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, float* between, float* part, float* dx, uint rows, float dx_scale)\n"
     "{\n"
     "    spyi_mlp_needs();\n"
@@ -9210,9 +9216,9 @@ static const char *const spyi_slang_mlp_batch[] = {
     "\n"
     "\n"
     "\n"
-    "\n"
+    "",
     "[CudaKernel] public void mlp_update(float* part, float* gradients, float* parameters, float* state, uint4* image, float4 scales, float4 betas, uint2 rows_mode)\n"
-    "{",
+    "{\n"
     "    spyi_mlp_needs();\n"
     "    update(shape, options, part, gradients, parameters, state, image, scales, betas, rows_mode);\n"
     "}\n"
@@ -9251,7 +9257,7 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "public interface IWeight\n"
     "{\n"
-    "    static const int rounds; // 1 if products may be those of halves\n"
+    "    static const int rounds; // 1 if products may be those of halves; otherwise 0\n"
     "    static float load(This *at);\n"
     "    static void add(This *at, float value);\n"
     "}\n"
@@ -9281,7 +9287,7 @@ static const char *const spyi_slang_mlp[] = {
     "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>\n"
     "{\n"
     "    public T *_data;\n"
-    "    public T *_grad; // null without a gradient. An odd address, in deterministic calls, is 1 more than the address of exact sums of 16\n"
+    "    public T *_grad; // null without a gradient; in deterministic calls an odd address, which is 1 more than the address of exact sums of 16\n"
     "\n"
     "\n"
     "    public float load(int at) { return T.load(_data + at); }\n"
@@ -9391,14 +9397,13 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "\n"
     "\n"
-    "\n"
     "[FromTensor]\n"
     "public struct MLP<\n"
     "    let Inputs : int,\n"
     "    let Outputs : int,\n"
     "    let Width : int = 0,\n"
-    "    let Depth : int = 0,\n"
-    "    Activation : IActivation = ReLU,",
+    "    let Depth : int = 0,",
+    "    Activation : IActivation = ReLU,\n"
     "    OutputActivation : IActivation = NoActivation,\n"
     "    let Bias : int = 0,\n"
     "    T : IWeight = float>\n"
@@ -9519,8 +9524,8 @@ static const char *const spyi_slang_mlp[] = {
     "        {\n"
     "        case cuda:\n"
     "            if (units != 0)\n"
-    "            {\n"
-    "                spyi_warp_needs();",
+    "            {",
+    "                spyi_warp_needs();\n"
     "                if (spyi_warp_ready(weights._data, weights._grad))\n"
     "                {\n"
     "                    run_units_bwd(x, dy);\n"
@@ -9534,6 +9539,7 @@ static const char *const spyi_slang_mlp[] = {
     "            return;\n"
     "        }\n"
     "    }\n"
+    "\n"
     "\n"
     "\n"
     "    void run_units_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])\n"
@@ -9644,7 +9650,7 @@ static const char *const spyi_slang_mlp[] = {
     "        [unroll]\n"
     "        for (int i = 0; i < 8; i = i + 1)\n"
     "        {\n"
-    "            int s = i / 2 % 2 * 8 + i / 4 * 4 + i % 2 * 2; // where the two numbers of word i are\n"
+    "            int s = i / 2 % 2 * 8 + i / 4 * 4 + i % 2 * 2; // `s` is where the two numbers of word i are\n"
     "            uint v = z[at + f * 8 + i];\n"
     "            d[f * 8 + i] =\n"
     "                spyi_warp_pack(two[s] * Activation.slope(spyi_warp_half(v, 0)), two[s + 1] * Activation.slope(spyi_warp_half(v, 1)));\n"
@@ -9653,7 +9659,7 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "    void run_plain_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])\n"
     "    {\n"
-    "        float[(Depth + 1) * Most] z; // numbers of all layers, layer by layer\n"
+    "        float[(Depth + 1) * Most] z; // the numbers of all layers, layer by layer\n"
     "        float[Most] h, d, before;\n"
     "        float[Inputs] p = x.p, dx;\n"
     "        int at = 0;\n"
@@ -9875,7 +9881,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b0), \"r\"(b1));\n"
     "#endif\n"
     "}\n"
-    "MLPW_D u32 transpose(u32 v) { // of 8 x 8 halves\n"
+    "MLPW_D u32 transpose(u32 v) { // transposes 8 x 8 halves\n"
     "    u32 d;\n"
     "    asm volatile(\"movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\" : \"=r\"(d) : \"r\"(v));\n"
     "    return d;\n"
@@ -10002,6 +10008,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    }\n"
     "}\n"
     "\n"
+    "\n"
     "template<int BIAS, int N, int P, class T> MLPW_D void begin(const T *b, int from, float *sums) {\n"
     "    const int t = lane() % 4;\n"
     "    Piece<T, N / 8, P> lo, hi;\n"
@@ -10080,7 +10087,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "#pragma unroll\n"
     "    for (int i = 16; i; i /= 2) {\n"
     "        const u32 other = swap(m, i);\n"
-    "        m = other > m ? other : m; // numbers that are not negative have the order of their bits\n"
+    "        m = other > m ? other : m; // the bits of numbers that are not negative have the order of the numbers\n"
     "    }\n"
     "    const u32 e = m >> 23;\n"
     "    return number((e == 0 || e == 255 ? 127 : e < 4 ? 253 : 257 - e) << 23);\n"
@@ -10106,7 +10113,7 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "\n"
     "template<int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void weigh(T *to, const u32 *h, const u32 *d, float by) {\n"
     "    constexpr int TILES = (N + 7) / 8, P = LAST ? 1 : TILES % 8 == 0 ? 8 : TILES % 6 == 0 ? 6 : TILES % 4 == 0 ? 4 : 2;\n"
-    "    constexpr int UNROLL = K > 64 ? 1 : 8; // unrolled, large layers take the compiler many seconds\n"
+    "    constexpr int UNROLL = K > 64 ? 1 : 8; // large layers that are unrolled take the compiler many seconds\n"
     "    const int g = lane() / 4, t = lane() % 4;\n"
     "#pragma unroll\n"
     "    for (int from = 0; from < TILES; from += P) {\n"
@@ -10117,12 +10124,12 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "            for (int r = 0; r < 4; r++) b[i][r] = transpose(d[(from + i) / 2 * 8 + r / 2 * 4 + (from + i) % 2 * 2 + r % 2]);\n"
     "#pragma unroll UNROLL\n"
     "        for (int f = 0; f < (K + 15) / 16 + BIAS; f++) {\n"
-    "            const bool one = BIAS && f == (K + 15) / 16; // the biases' input is 1\n"
+    "            const bool one = BIAS && f == (K + 15) / 16; // the input of the biases is 1\n"
     "            u32 a[2][4];\n"
     "#pragma unroll\n"
     "            for (int r = 0; r < 2; r++)\n"
-    "#pragma unroll\n"
-    "                for (int i = 0; i < 4; i++) a[r][i] = one ? 0x3c003c00u : transpose(h[f * 8 + r * 4 + i % 2 * 2 + i / 2]);",
+    "#pragma unroll",
+    "                for (int i = 0; i < 4; i++) a[r][i] = one ? 0x3c003c00u : transpose(h[f * 8 + r * 4 + i % 2 * 2 + i / 2]);\n"
     "            float s[P * 4];\n"
     "#pragma unroll\n"
     "            for (int i = 0; i < P; i++) {\n"
@@ -10220,8 +10227,8 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "internal void spyi_warp_store_row<Row>(Row *to, inout Row from) { __intrinsic_asm \"spy_mlp_warp::store_row($0, $1)\"; }\n"
     "\n"
     "\n"
-    "internal bool spyi_warp_ready<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::ready($0, $1)\"; }\n"
-    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }",
+    "internal bool spyi_warp_ready<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::ready($0, $1)\"; }",
+    "internal void spyi_warp_gather<let I : int, let A : int>(int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0>((float *)($1), (unsigned *)($2))\"; }\n"
     "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
     "internal void spyi_warp_multiply<T, let A : int, let S : int>(int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3>($4, $5, (unsigned *)($6), (float *)($7))\"; }\n"
     "internal void spyi_warp_keep<let A : int, let S : int>(int p, inout float sums[S], int from, inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0>((float *)($1), $2, (unsigned *)($3))\"; }\n"
@@ -10722,9 +10729,9 @@ no-tree-loop-optimize,no-move-loop-invariants,no-cse-follow-jumps,no-schedule-in
 typedef struct spyi_atomic {
     volatile int32_t value;
 } spyi_atomic;
-SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta);                    // returns the new value
-SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);                                  // loads with acquire order
-SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value); // stores with release order
+SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta); // returns the new value
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);               // loads with acquire order
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);  // stores with release order
 // compares and swaps; returns whether the value was the expected one
 SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value);
 
@@ -11873,8 +11880,9 @@ static bool spyi_turns_sleep(spyi_turns *t) {
     if (taken) t->urgent = false;
     t->first++;
     spyi_atomic_add(&t->waiters, -1);
-    if (!taken) spyi_signal_all(&t->changed); // spyi_turns_close() waits until the last waiting thread has
-                                              // gone
+    if (!taken)
+        spyi_signal_all(&t->changed); // spyi_turns_close() waits until the last waiting thread has
+                                      // gone
     return taken;
 }
 
@@ -11960,8 +11968,9 @@ void spyi_turns_notify(spyi_turns *t) {
 
 // Bytes; below this, one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
-#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; starting a thread, about 20 us, does not pay for less
-#define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
+// Bytes; starting a thread, about 20 us, does not pay for less.
+#define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
+#define SPYI_COPY_BLOCK ((size_t)512 << 10) // bytes that a thread takes at a time
 
 // Copies past the cache if the processor can do that, otherwise by memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
@@ -14130,9 +14139,9 @@ typedef struct spyi_parameter_place {
     uint32_t offset; // bytes from the holder's start
 } spyi_parameter_place;
 
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // the holder is the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // the buffer has no address, because it is the program's global
-                                           // parameters
+#define SPYI_HOLDER_BLOCK UINT32_MAX // the holder is the parameter block
+// The buffer has no address, because it is the program's global parameters.
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)
 
 // One parameter of a kernel. Plain bytes without padding, so that equal parameters have equal bytes.
 typedef struct spyi_parameter {
@@ -14140,8 +14149,8 @@ typedef struct spyi_parameter {
     uint8_t stages;          // bits SPYI_STAGE_* of the stages that use the parameter
     uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count; // number of elements, each with its own binding; 1 if the parameter is not an array
-    uint32_t number;         // in the space, the number of the first binding, or of the uniform buffer
+    uint16_t count;  // number of elements, each with its own binding; 1 if the parameter is not an array
+    uint32_t number; // in the space, the number of the first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
 
@@ -14905,8 +14914,8 @@ typedef struct spyi_raster_state {
     spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_raster_state;
 
-#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes) // bytes before the lists of
-                                                                       // spyi_raster_state
+// Bytes before the lists of spyi_raster_state.
+#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes)
 
 // The code and state of a pipeline. The stages share one interface: block_size bytes of parameters, of which
 // each stage's code reads its own part; bindings and uniform buffers have one number for all stages. (The
@@ -17760,9 +17769,10 @@ typedef struct spyi_literals {
     uint32_t count, capacity;
 } spyi_literals;
 
-// Adds a copy of `size` bytes of `text`, unless the hash is known. false when out of memory.
+// Adds a copy of `size` bytes of `text`, unless the hash is known. Returns false when out of memory.
 SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size);
-SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL if unknown
+// returns NULL when the hash is unknown
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash);
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 // >>data/type.h ---------------------------------------------------------------------------------------------
@@ -17773,10 +17783,10 @@ SPYI_FN void spyi_literals_free(spyi_literals *literals);
 typedef enum spyi_type_kind {
     SPYI_TYPE_VOID,
     SPYI_TYPE_SCALAR,
-    SPYI_TYPE_VECTOR, // scalar x columns
-    SPYI_TYPE_MATRIX, // scalar x rows x columns, row-major
-    SPYI_TYPE_ARRAY,  // element x count
-    SPYI_TYPE_STRUCT, // fields
+    SPYI_TYPE_VECTOR, // consists of `columns` scalars
+    SPYI_TYPE_MATRIX, // consists of `rows` x `columns` scalars, row-major
+    SPYI_TYPE_ARRAY,  // consists of `count` elements
+    SPYI_TYPE_STRUCT, // consists of fields
     SPYI_TYPE_OTHER // anything that cannot lie in memory as plain data: interfaces, resources, open generics
 } spyi_type_kind;
 
@@ -17785,35 +17795,38 @@ typedef struct spyi_type spyi_type;
 typedef struct spyi_field {
     const char *name;
     const spyi_type *type;
-    size_t host_offset;   // bytes, in C's layout
-    size_t device_offset; // bytes, as reflected for the target
+    size_t host_offset;   // the offset in bytes, in C's layout
+    size_t device_offset; // the offset in bytes, as reflected for the target
 } spyi_field;
 
 struct spyi_type {
     spyi_type_kind kind;
     uint32_t id; // unique in the table, from 1
-    // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
+    // The name in a form that Slang accepts: "float", "vector<float,3>", "matrix<float,4,4>",
+    // "Array<float,3>", "ns.Foo<3>".
     const char *name;
-    const char *display; // name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
+    const char *display; // the name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
     spy_dtype scalar;    // the scalar type of scalars, vectors and matrices
-    uint32_t rows;       // matrix: rows; else 1
-    uint32_t columns;    // vector: components; matrix: columns; else 1
-    // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
+    uint32_t rows;       // the rows of a matrix; 1 for other types
+    uint32_t columns;    // the components of a vector or columns of a matrix; 1 for other types
+    // The element of an array, the row vector of a matrix, the scalar of a vector, or the T of
+    // ConstantBuffer<T>.
     const spyi_type *element;
-    int64_t count; // array: elements
+    int64_t count; // the number of elements of an array
     const spyi_field *fields;
     uint32_t field_count;
-    size_t host_size, host_align; // C's layout, bool 1 byte
-    // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
+    size_t host_size, host_align; // C's layout in bytes, where a bool takes 1 byte
+    // The target's scalar layout in bytes. Neighbours in an array are align(size, align) apart.
     size_t device_size, device_align;
-    bool same_layout; // host and device bytes agree
+    bool same_layout; // host and device bytes are the same
     bool from_tensor; // an opaque struct with [FromTensor]: a tensor is given for its first field
 };
 
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // rules of the table's target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // returns the rules of the table's
+                                                                     // target
 
 // The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
 // a lock).
@@ -17838,16 +17851,17 @@ SPYI_FN uint64_t spyi_type_hash(const spyi_type *type);
 // An enum is a scalar with a name of its own, stored as `scalar`. Slang converts it to int implicitly, and an
 // int x to it by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
-// The element type of a tensor of "void": bytes without a type. The host sees uint8 scalars; a kernel loads
-// no element of such a tensor.
+// Returns the element type of a tensor of "void": bytes without a type. The host sees uint8 scalars; a kernel
+// loads no element of such a tensor.
 SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
 SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
-// A struct that cannot lie in memory, because it holds a pointer or a resource. It is of kind OTHER but has
-// fields, which callers give one by one.
+// Returns the type of a struct that cannot lie in memory, because it holds a pointer or a resource. It is of
+// kind OTHER but has fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// Like spyi_type_opaque(), of a struct with the attribute [FromTensor].
+// Returns the type of a struct with the attribute [FromTensor], which is otherwise like one of
+// spyi_type_opaque().
 SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
                                          uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
@@ -17865,33 +17879,34 @@ SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type);
 SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
-// An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
-// fields are named "[0]", "[1]" and so on.
+// Returns the type of an array of buffers, or of elements that hold a DifferentialPair. It is given like an
+// opaque struct whose fields are named "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
-// T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
+// Returns the type T[count] of structs that hold buffers or textures, whose elements are given one by one
+// like fields.
 SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // an array of buffers only, with or without a
-                                                              // size
-// An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
-// ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // returns whether the type is an array of
+                                                              // buffers only, with or without a size
+// Returns the type of an array without a size, of buffers or ConstantBuffers: its one field "[]" stands for
+// all elements. A ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
 SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 #define SPYI_UNSIZED_REFUSED                                                                                 \
     "; an array without a size needs descriptor arrays of run-time size, which this backend has not (CUDA "  \
     "does without): give it a size"
-// The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
+// Returns the type ConstantBuffer<T> or ParameterBlock<T>, which is of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
 // "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL means that the name is not that of a
 // built-in type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
-// Bytes from one array element to the next on the device.
+// Returns the bytes from one array element to the next on the device.
 SPYI_FN size_t spyi_type_device_stride(const spyi_type *type);
 SPYI_FN size_t spyi_type_host_stride(const spyi_type *type);
-// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are
-// stride apart.
+// spyi_type_to_device() and spyi_type_to_host() copy `count` elements between C's layout and the device's
+// (bool widths, struct offsets). Neighbours are `stride` apart.
 SPYI_FN void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count);
 SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count);
 
@@ -17900,17 +17915,17 @@ SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *de
 // for bool, 0 is false. Source: design.md, "Values and types".
 SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
                                   size_t count);
-SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
+SPYI_FN uint16_t spyi_float_to_half(double value); // rounds to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
 // The system value (SV_...) that a parameter of a shader receives.
 typedef enum spyi_system {
     SPYI_SYSTEM_NONE,
-    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
-    SPYI_SYSTEM_GROUP,  // SV_GroupID
-    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
-    SPYI_SYSTEM_INDEX,  // SV_GroupIndex
-    SPYI_SYSTEM_VARYING // an input or output of a vertex or fragment shader
+    SPYI_SYSTEM_THREAD, // is SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // is SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // is SV_GroupThreadID
+    SPYI_SYSTEM_INDEX,  // is SV_GroupIndex
+    SPYI_SYSTEM_VARYING // is an input or output of a vertex or fragment shader
 } spyi_system;
 
 // >>near.c
@@ -17919,12 +17934,13 @@ typedef enum spyi_system {
 enum { SPYI_NEAR_COUNT = 3 };
 typedef struct spyi_near {
     const char *wanted;
-    char *names[SPYI_NEAR_COUNT]; // nearest first
+    char *names[SPYI_NEAR_COUNT]; // the nearest name comes first
     unsigned distances[SPYI_NEAR_COUNT];
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
-SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // offers the names of Slang's own scalars,
+                                                             // vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // >>data/stream.h -------------------------------------------------------------------------------------------
@@ -17933,24 +17949,25 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 // function for each type of field; the same function writes the field, or reads it back.
 
 typedef struct spyi_stream {
-    spyi_text *out;    // where fields are written; NULL means that fields are read
+    spyi_text *out;    // the text to which fields are written; NULL means that fields are read
     const uint8_t *at; // next byte to read
     size_t left;
     spy_status status; // after a failure all fields read as 0, and `problem` says why
     spyi_text problem;
-    const char *name;        // what the bytes are, for messages: "recipe"
+    const char *name;        // names the bytes in messages: "recipe"
     spyi_types *table;       // the device's type table
     const spyi_type **types; // the types by their number in the stream, in the order of first use
     uint32_t type_count, type_capacity;
-    bool any_struct;  // a struct whose name the table has with other fields is made, and not refused
+    bool any_struct;  // tells whether a struct whose name the table has with other fields is made instead of
+                      // refused
     uint32_t depth;   // nesting of types within types
-    const void *user; // what the functions that read it need: the call's values, for a recipe
+    const void *user; // data that the functions reading the stream need: the call's values, for a recipe
 } spyi_stream;
 
 // stream.c
 SPYI_FN void spyi_stream_fail(spyi_stream *r, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_stream_damaged(spyi_stream *r, const char *what);
-// Reading: fails with `what` unless `good`. Returns true when nothing has failed so far.
+// Reading fails with `what` unless `good` is true. Returns true when nothing has failed so far.
 SPYI_FN bool spyi_stream_expect(spyi_stream *r, bool good, const char *what);
 SPYI_FN void spyi_stream_raw(spyi_stream *r, void *bytes, size_t size);
 SPYI_FN void spyi_stream_u8(spyi_stream *r, uint8_t *v);
@@ -17958,17 +17975,19 @@ SPYI_FN void spyi_stream_bool(spyi_stream *r, bool *v);
 SPYI_FN void spyi_stream_u16(spyi_stream *r, uint16_t *v);
 SPYI_FN void spyi_stream_u32(spyi_stream *r, uint32_t *v);
 SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v);
-SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims);                  // SPY_MAX_RANK numbers
-SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count); // a number below `count`
-SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // the bytes as they are; when reading, `v` must
-                                                              // be empty
-// A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
-// of the stream.
+SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims); // writes or reads SPY_MAX_RANK numbers
+// writes or reads a number below `count`
+SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count);
+SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);      // writes or reads a text; NULL stays NULL
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // writes or reads the bytes unchanged; when
+                                                              // reading, `v` must be empty
+// Writes or reads a list's length, which is at most `most`. Reading also allocates *items, zeroed. Each item
+// takes at least one byte of the stream.
 SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
 
 // stream_type.c
-SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // NULL stays NULL
+SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // writes or reads a type; NULL stays
+                                                                       // NULL
 
 // >>data/fit.h ----------------------------------------------------------------------------------------------
 
@@ -17976,8 +17995,8 @@ SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // NULL s
 
 // How an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
-    uint32_t cost;              // orders overloads, see fit.c
-    uint32_t consumed;          // trailing dimensions of the value that each parameter takes
+    uint32_t cost;              // orders overloads (fit.c)
+    uint32_t consumed;          // the number of trailing dimensions of the value that each parameter takes
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
@@ -17993,12 +18012,13 @@ SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool
 
 // The scalars that a type is made of.
 
-// The number of scalars in one value of `type`, structs and arrays included.
+// Returns the number of scalars in one value of `type`, structs and arrays included.
 SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
-// The scalar type that sums of such values are made in: float64 if the type has a float64 in it, else
-// float32.
+// Returns the scalar type that sums of such values are made in: float64 if the type has a float64 in it,
+// otherwise float32.
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
-// `type` with its scalars replaced: float3 and SPY_DTYPE_INT32 give int3. Not for structs.
+// Returns `type` with its scalars replaced: float3 and SPY_DTYPE_INT32 give int3. The type must not be a
+// struct.
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
 
 // >>data/type_name.h ----------------------------------------------------------------------------------------
@@ -18011,13 +18031,13 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 // The parts of a type's name: "RWTensor<vector<float,3>, 2>" has the base "RWTensor" and the arguments
 // "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
-    char base[64]; // without its namespace
+    char base[64]; // the base without its namespace
     char *arguments[3];
     uint32_t count; // number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// Returns the built-in type of that name, else `given` if that is its name, or NULL if neither fits.
+// Returns the built-in type of that name, or `given` if that is its name, or NULL if neither fits.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
 // >>data/texture_form.h -------------------------------------------------------------------------------------
@@ -18051,7 +18071,7 @@ SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_t
 
 typedef struct spyi_resource spyi_resource;
 
-// One kind of resource.
+// The functions that one kind of resource has.
 typedef struct spyi_resource_kind {
     const char *name;
     void (*unused)(spy_device *device, spyi_resource *resource); // called when the last reference has gone
@@ -18060,15 +18080,16 @@ typedef struct spyi_resource_kind {
 // The first member of every resource.
 struct spyi_resource {
     const spyi_resource_kind *kind;
-    uint64_t write_submit; // batch of the last write: a read back waits for it
-    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    uint64_t write_submit; // the batch of the last write, for which a read back waits
+    uint64_t use_submit;   // the batch of the last use, for which freeing waits
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0 if there is none. SPYI_HELD_ALWAYS once captured work has used the resource.
+    // is not used again. 0 means that there is none. SPYI_HELD_ALWAYS means that captured work has used the
+    // resource.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
 
-#define SPYI_HELD_ALWAYS UINT64_MAX // until the device is released
+#define SPYI_HELD_ALWAYS UINT64_MAX // means held until the device is released
 
 // Returns whether recorded or captured work may still use the resource.
 static inline bool spyi_is_held(const spyi_resource *resource, uint64_t held_from) {
@@ -18088,7 +18109,7 @@ static inline void spyi_resource_release(spy_device *device, spyi_resource *reso
 typedef struct spyi_use {
     spyi_resource *resource;
     uint64_t begin, end;
-    uint32_t how; // SPYI_USE_*
+    uint32_t how; // a combination of SPYI_USE_*
 } spyi_use;
 
 static inline spyi_use spyi_use_of(spyi_resource *resource, uint64_t begin, uint64_t end, uint32_t how) {
@@ -18108,19 +18129,20 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // the last use, which determines the layout; 0 if not used yet
-    uint64_t read_epoch, write_epoch; // epochs of its last read and write
+    uint32_t how;                     // the last use, which determines the layout; 0 means not used yet
+    uint64_t read_epoch, write_epoch; // the epochs of the part's last read and last write
 } spyi_texture_part;
 
 typedef struct spyi_texture {
-    spyi_resource resource; // first
+    spyi_resource resource; // must be the first member
     uint64_t handle;
     uint32_t levels, layers;
-    uint32_t format; // spy_format, for transitions
+    uint32_t format; // a spy_format, for transitions
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels, layers and format are set. false when out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. Returns false when out of
+// memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
@@ -18130,22 +18152,23 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 // `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
 // until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// What spyi_take_noted_uses() has noted of uses that are made again and again. Zero: nothing.
+// The notes that spyi_take_noted_uses() keeps of uses that are made again and again. All zero means that
+// nothing was noted.
 typedef struct spyi_noted_uses {
-    uint64_t epoch, submit; // of the last work with them
+    uint64_t epoch, submit; // the epoch and batch of the last work with these uses
 } spyi_noted_uses;
 // Like spyi_take_uses(), for the uses of work that is made again and again, on memory only. The uses from `from` up
 // to `to` contain each use that writes, and each that was not the same in the last call with this `noted`. Returns
 // whether a barrier must come before the work.
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted);
-// To be called when the work of spyi_take_uses() was recorded, with its status.
+// Call this function when the work of spyi_take_uses() was recorded, with the status of the recording.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
 // Like spyi_uses_done(), for work that uses listed buffers only.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
-// For work in several batches: moves its uses to the open one, the last of these.
+// Moves the uses of work in several batches to the open batch, which is the last of these.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// After work that failed: takes back the layout changes that `before` noted.
+// Takes back the layout changes that `before` noted, after work that failed.
 SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 // >>data/memory.h -------------------------------------------------------------------------------------------
@@ -18155,40 +18178,42 @@ SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *
 // >>storage: a block of device memory, recycled undivided, so that hazards of its former use stay with it
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
-    spyi_resource resource; // first member
+    spyi_resource resource; // must be the first member
     spyi_chunk chunk;       // the driver's memory that this block lies in
-    uint64_t offset, size;  // bytes: where the block begins in the chunk, and its size
-    // The last epoch with reads and with writes of the block, and their first and end byte from its start.
+    uint64_t offset, size;  // where the block begins in the chunk, and its size, both in bytes
+    // These members are the last epoch in which the block was read, and the first and the end byte of these
+    // reads from its start; then the same three numbers of writes.
     uint64_t read_epoch, read_begin, read_end;
     uint64_t write_epoch, write_begin, write_end;
-    int32_t size_class; // free list that it returns to; -1 means that the memory is imported
+    int32_t size_class; // the free list to which the block returns; -1 means that the memory is imported
     spyi_memory memory;
-    struct spyi_slab *slab; // the slab that it was cut from; NULL means that it has its chunk alone
-    spyi_storage *next;     // in a free list, in pool.waiting or in pool.imported
+    struct spyi_slab *slab; // the slab from which the block was cut; NULL means that it has its chunk alone
+    spyi_storage *next;     // the next block in a free list, in pool.waiting or in pool.imported
 };
 
-// One chunk that small blocks are cut from.
+// One chunk from which small blocks are cut.
 typedef struct spyi_slab {
     spyi_chunk chunk;
-    uint64_t used; // bytes that blocks were cut from
-    int32_t live;  // blocks in use
+    uint64_t used; // the number of bytes from which blocks were cut
+    int32_t live;  // the number of blocks in use
     struct spyi_slab *next;
 } spyi_slab;
 
 #define SPYI_SIZE_CLASSES 160
 
 typedef struct spyi_pool {
-    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory and size class
+    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // free lists, indexed by spyi_memory and size class
     spyi_slab *slabs[2];
     spyi_storage *imported;
     spyi_storage *waiting; // freed blocks whose recordings have not been reported as executed
     uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // bytes of `waiting`, which are neither in free_blocks nor part of used_bytes
+    uint64_t waiting_bytes; // the number of bytes in `waiting`, which are neither in free_blocks nor part of
+                            // used_bytes
 } spyi_pool;
 
 // >>pool.c
-// Returns a block of at least `size` bytes with 0 references; NULL, and then `error` and *status say why.
-// When the device's memory runs out, it frees cached memory and tries once more.
+// Returns a block of at least `size` bytes with 0 references. NULL means failure; `error` and *status then
+// say why. When the device's memory runs out, it frees cached memory and tries once more.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
 // Takes a block back at once. The GPU may still use it: hazards order later users of the block.
@@ -18205,13 +18230,13 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 
 // >>data/texture.h ------------------------------------------------------------------------------------------
 
-// Textures and samplers: what a user holds of the backend's images.
+// Textures and samplers: the objects that a user holds of the backend's images.
 
 // A view that shaders get of an image. It lives as long as the image: textures over the same part share it, and
 // recorded work may still use it when its texture has been released.
 typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
-    uint64_t sampler; // sampler of CUDA's texture objects; otherwise 0
+    uint64_t sampler; // the sampler in CUDA's texture objects; 0 on other backends
     uint64_t handle;  // the backend's handle of the view
     bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
@@ -18220,12 +18245,13 @@ typedef struct spyi_shader_view {
 
 // An image with the state of its levels and layers. Textures, views and command lists hold it by references.
 typedef struct spyi_texture_image {
-    spyi_texture texture; // the first member; uses name .texture.resource
+    spyi_texture texture; // must be the first member; uses name .texture.resource
     spyi_image image;
     spyi_image_desc desc;
     spyi_shader_view *views;
     struct spyi_texture_image *next; // next image in device.waiting_images
-    // In device.listed_images while one of its views is listed: kernels that use handles may use the image.
+    // The image is in device.listed_images while one of its views is listed, because kernels that use handles
+    // may use it.
     bool listed;
     struct spyi_texture_image *previous_listed, *next_listed;
 } spyi_texture_image;
@@ -18235,36 +18261,37 @@ typedef struct spyi_texture_image {
 // A texture, or a view of one: both are parts of an image.
 struct spy_texture {
     spyi_object object;
-    spyi_texture_image *image; // one reference
+    spyi_texture_image *image; // the texture holds one reference
     // The part of the image. type, array, layer_count and level_count are also those of shader parameters.
     spyi_image_view_desc part;
-    uint32_t width, height, depth; // texels of its first level
+    uint32_t width, height, depth; // the texels of its first level
     uint64_t serial;               // unique on the device
     // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
     // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
     const spyi_type *type;
-    const spyi_type *texel; // "float4"
+    const spyi_type *texel; // the type of a texel, such as "float4"
     spy_shape shape;        // sizes for calls that run over the texture
-    // The views that shaders get, made when first needed; 0 if not yet.
-    // They belong to the image.
+    // The views that shaders get, made when first needed; 0 means not made yet. They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
     uint32_t
-        target_form; // what draws check when the texture is a target (call/targets.c); 0 means that no draw has checked it
-    spy_tensor *grad; // all levels, one after another; one reference; NULL if there is none
+        target_form;  // the number that draws check when the texture is a target (call/targets.c); 0 means
+                      // that no draw has checked it
+    spy_tensor *grad; // the gradients of all levels, one after another, with one reference; NULL means that
+                      // there is none
     // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
     // numbers; made when first needed.
     spy_tensor *sums, *grad_scalars;
     bool has_sums;                             // the texture is in device.summed
     spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of `grad` in the shapes of the levels; one reference
                                                // each
-    const char *label;                         // a copy; NULL if there is none
-    spy_texture *previous, *next;              // in device.textures
+    const char *label;                         // a copy of desc.label; NULL means that there is none
+    spy_texture *previous, *next;              // links of the list device.textures
 };
 
 // A sampler of the backend, which all equal samplers share. It lives as long as the device: a program has few, and
 // recorded work may use one whose spy_sampler has been released.
 typedef struct spyi_sampler_object {
-    spy_sampler_desc desc; // .label is NULL
+    spy_sampler_desc desc; // its .label is NULL
     uint64_t handle;       // the backend's handle
     bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
@@ -18273,43 +18300,45 @@ typedef struct spyi_sampler_object {
 
 struct spy_sampler {
     spyi_object object;
-    spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
+    spy_sampler_desc desc;        // its .label is a copy or NULL, and no member is DEFAULT
     uint64_t handle;              // the backend's handle, which the spyi_sampler_object owns
-    spy_sampler *previous, *next; // in device.samplers
+    spy_sampler *previous, *next; // links of the list device.samplers
 };
 
 // texture.c
 // Returns the type of a texel in Slang code; NULL means that shaders cannot read the format.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
 
-// The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
-// `how` is SPYI_USE_READS, _WRITES or both, and _SAMPLED, _STORED, _COPIED or _ATTACHMENT. Images that may be stored to
-// are always in the layout for that, so that one call can read and write them.
+// Returns the uses that work makes of the texture: of all its levels and layers, or of `level` (counted in
+// the texture) alone. `how` is SPYI_USE_READS, _WRITES or both, and _SAMPLED, _STORED, _COPIED or
+// _ATTACHMENT. Images that may be stored to are always in the layout for stores, so that one call can read
+// and write them.
 SPYI_FN uint32_t spyi_texture_uses(const spy_texture *texture, uint32_t how, spyi_use *uses);
 SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t level, uint32_t how,
                                          spyi_use *uses);
 // The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
 // use for each level.
 #define SPYI_MOST_TEXTURE_USES 16
-// Returns the view for a shader parameter; 0, and then `error` says why. `sampler` is the sampler of CUDA's
-// texture objects; otherwise NULL.
+// Returns the view for a shader parameter. 0 means failure; `error` then says why. `sampler` is the sampler
+// of CUDA's texture objects, and NULL on other backends.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
-// Returns the view for a target of draws: the first level, with all layers. 0, and then `error` says why.
+// Returns the view for a target of draws: the first level, with all layers. 0 means failure; `error` then
+// says why.
 SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
 // Like spyi_texture_uses() for the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
                                         uint32_t count, uint32_t how);
 SPYI_FN void spyi_textures_attach(spy_device *device);
-SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
+SPYI_FN void spyi_textures_free_all(spy_device *device); // is called at the device's release
 // Frees the images without references whose work has finished.
 SPYI_FN void spyi_images_free_finished(spy_device *device);
 // Returns a texture over `image`, which has one reference that the texture takes; NULL means that the error
 // has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
-// Returns the name of the nearest other format with that support (spyi_image_functions); NULL if there is
-// none.
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL means that
+// there is none.
 SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
@@ -18331,7 +18360,7 @@ SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint
 
 // sampler.c
 SPYI_FN void spyi_samplers_attach(spy_device *device);
-SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's release
+SPYI_FN void spyi_samplers_free_all(spy_device *device); // is called at the device's release
 
 // texture_copy.c
 // Writes host data into all of level 0 of a new texture.
@@ -18344,7 +18373,8 @@ typedef struct spyi_texture_sink {
                          spyi_text *error);
     void *object;
 } spyi_texture_sink;
-// The functions of api/texture.h for any sink. The first texture is alive; these check the other objects.
+// These functions do the work of the functions of api/texture.h for any sink. The first texture is alive;
+// they check the other objects.
 SPYI_FN spy_status spyi_texture_write(const spyi_texture_sink *sink, spy_texture *texture,
                                       const spy_texture_region *region, const void *data, size_t size_bytes,
                                       spyi_text *error);
@@ -18375,24 +18405,27 @@ struct spy_tensor {
     spyi_storage *storage;
     uint64_t serial; // unique on the device; a tensor that points to other storage gets a new one
     uint64_t
-        like; // spyi_launch_leaf.like of the last leaf that the tensor was found to repeat; 0 if none was
-    const spyi_type *type;           // of one element
-    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;           // of element 0 in the storage
-    uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
-    int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
+        like; // the spyi_launch_leaf.like of the last leaf that the tensor was found to repeat; 0 means none
+    const spyi_type *type;           // the type of one element
+    spy_shape shape, strides;        // strides count elements; dims beyond the rank are 0
+    uint64_t offset_bytes;           // the offset of element 0 in the storage
+    uint64_t begin_bytes, end_bytes; // the first and the end byte of all elements; both are equal without
+                                     // elements
+    int64_t element_count;           // the geometry, which is compared as bytes, is `shape` up to this member
     bool contiguous;
-    const char *label;           // a copy of desc.label; NULL if there is none
-    spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
-    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
-    int64_t grad_shift[2];       // for a view being made: bytes from its elements to their gradients
-    const spyi_type *grad_type;  // for a view being made: the parent's element type
-    bool grads_follow;           // for a view being made: measuring it makes views of `grads`
-    bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
+    const char *label;           // a copy of desc.label; NULL means that there is none
+    spy_tensor *previous, *next; // links of the list device.tensors; `next` also links the list of released
+                                 // headers
+    spy_tensor *grads[2];  // gradients by SPYI_GRAD_*, with one reference each; NULL means that there is none
+    int64_t grad_shift[2]; // set while a view is made: the bytes from its elements to their gradients
+    const spyi_type *grad_type; // set while a view is made: the parent's element type
+    bool grads_follow;          // set while a view is made: measuring the view makes views of `grads`
+    bool listed;                // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     spy_tensor
-        *sums; // for a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
-    bool has_sums; // these are in device.summed
+        *sums; // exact sums of a gradient for deterministic calls, one uint4 for each number, zero between
+               // calls; or NULL
+    bool has_sums; // the sums are in device.summed
 };
 
 // A gradient of floats and its exact sums, to which the call in progress adds. *noted tells whether they are
@@ -18407,15 +18440,15 @@ typedef struct spyi_summed {
 enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 
 // >>tensor.c
-// Takes the tensor out of device.tensors; to be called before spyi_tensor_free().
+// Takes the tensor out of device.tensors; call it before spyi_tensor_free().
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);
 // Returns a new header with reference 1 and no storage; NULL when out of memory.
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device);
-SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // is called at reference 0, inside the device
 SPYI_FN void spyi_tensors_attach(spy_device *device);
-SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
-// Returns a contiguous tensor on memory of its own, which is not set; NULL, and then `error` and *status say
-// why.
+SPYI_FN void spyi_tensors_free_all(spy_device *device); // is called at the device's release
+// Returns a contiguous tensor on memory of its own, which is not set. NULL means failure; `error` and *status
+// then say why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
 // Gives back the number of the tensor's handle (handle.c), if it has one.
@@ -18435,11 +18468,11 @@ SPYI_FN int64_t spyi_shape_count(const spy_shape *shape);
 // Returns whether no size is negative and the elements take at most SPYI_MOST_BYTES in host and in device
 // layout.
 SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
-// Appends why spyi_shape_holds() returned false and returns the status. `name` is the shape's, as in
-// "desc.shape".
+// Appends the reason why spyi_shape_holds() returned false and returns the status. `name` is the shape's, as
+// in "desc.shape".
 SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
                                        spyi_text *error);
-SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
+SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // appends a text such as "(480, 640)"
 // Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL means that the error
 // has been reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
@@ -18470,12 +18503,13 @@ static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tenso
 // Copies elements first .. first + count, in row-major order, to or from packed host memory in C's layout.
 SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all elements
+// reads all elements
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
 SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
 // A grid of a tensor's elements from its first one on. It may have two dimensions for each one of the tensor.
 typedef struct spyi_box {
     uint32_t rank;
-    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides count elements
 } spyi_box;
 SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
                                             spyi_text *error);
@@ -18493,8 +18527,8 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
 // calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
-// Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked at, and
-// the ranks have been checked. NULL: the error has been reported.
+// Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked
+// at, and the ranks have been checked. NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
                                  const char *function);
 
@@ -18519,14 +18553,15 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
 // could not be zeroed are returned, too.
 SPYI_FN spy_tensor *spyi_sums_make(spy_device *device, const spy_shape *shape, spyi_text *error,
                                    spy_status *status);
-// Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
+// spyi_sums_note() notes that the call in progress adds to these sums of a gradient, unless it is noted;
+// spyi_sums_forget() removes the note.
 SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
 SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
 // Makes the exact sums of a gradient, unless it has them, and notes them. Returns false with a reason in `error`.
 SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
 // Releases the exact sums of a gradient.
 SPYI_FN void spyi_sums_drop(spy_tensor *grad);
-// makes `tensor` use the gradients of `from`
+// Makes `tensor` use the gradients of `from`.
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 // >>data/device.h -------------------------------------------------------------------------------------------
@@ -18534,87 +18569,89 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 // struct spy_device, how work is recorded on its queue, and the functions of src/data that need a device.
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
-#define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
-#define SPYI_MAP_VALUE 254u // spy_map_value()
-#define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
+#define SPYI_MAP_WHOLE 255u // the value of spy_vmap() without dimensions: the whole argument is one value
+#define SPYI_MAP_VALUE 254u // the value of spy_map_value()
+#define SPYI_MAP_TWICE 253u // the value of a mapping around a mapping, which the call refuses
 
 // Functions that tensors call on the module that their desc names; src/module gives them to the device.
 typedef struct spyi_module_table {
-    // May leave the device meanwhile. Returns NULL when the module has no such type.
+    // The call may leave the device meanwhile. Returns NULL when the module has no such type.
     const spyi_type *(*find_type)(void *module, const char *name);
     const char *(*name)(const spy_module *module);
 } spyi_module_table;
 
-typedef struct spyi_build spyi_build; // build.c: one kernel that a thread makes
+typedef struct spyi_build spyi_build; // one kernel that a thread makes (build.c)
 
 // The builds of a device whose callers have stopped waiting for them.
 typedef struct spyi_builds {
     spyi_mutex lock;     // guards the members below, and `done` of every build
     spyi_signal changed; // a build is done
-    spyi_build *left;    // list of these builds
-    bool released;       // the device has been released: the last build that ends frees it
+    spyi_build *left;    // the list of these builds
+    bool released;       // the device has been released, so the last build that ends frees it
 } spyi_builds;
 
 #define SPYI_MOST_ARCHS 16
 
 struct spy_device {
-    spyi_context ctx; // first member; itself begins with spyi_object
+    spyi_context ctx; // the first member, which itself begins with spyi_object
     const spy_backend *backend;
     spyi_gpu *gpu;
-    spyi_gpu_base *base; // the same object as `gpu`: its limits and counters
+    spyi_gpu_base *base; // the same object as `gpu`, with its limits and counters
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once, so that calls need not lock `types`
     spyi_pool pool;
     spyi_storage *readback;            // memory for results that the running call reads back
-    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0 if there
-                                       // is none
-    struct spyi_print_buffer *printer; // data/gpu_print.h; NULL means that desc.enable_print is off
-    struct spyi_bounds *bounds;        // data/bounds.h; NULL means that desc.check_bounds is off
+    uint64_t readback_submit;          // the batch of the call that left `readback` without waiting; 0 means
+                                       // that there is none
+    struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
+                                       // off
+    struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
     uint32_t launch_graphs;            // number of launch graphs that plans keep
-    bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
+    bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
     spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
     uint64_t last_submit;      // batch of the last work whose uses were noted
-    uint64_t untracked_epoch; // epoch of the last work that may have written anywhere; 0 if there is none
-    uint64_t untracked_submit; // batch of that work: reading back waits for it
+    uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
+                              // was none
+    uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
     uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
     spy_tensor *tensors;       // list of the living tensors
     spy_texture *textures;     // list of the living textures (texture.h)
     spy_sampler *samplers;     // list of the living samplers
     struct spyi_sampler_object *sampler_objects;
-    struct spyi_texture_image *waiting_images; // pipelines without references whose work may not have finished
+    struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
     struct spyi_texture_image *listed_images; // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
-#define SPYI_MOST_SUMMED 64               // as many as leaves can be of one call
+#define SPYI_MOST_SUMMED 64               // as many as one call can have leaves
     spyi_summed summed[SPYI_MOST_SUMMED]; // exact sums that the call in progress adds to (call/sums.c)
     uint32_t summed_count;
-    spy_function *finish_sums;          // adds them to gradients; NULL if not loaded yet
+    spy_function *finish_sums; // the function that adds the sums to gradients; NULL means not loaded yet
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
     uint64_t last_tensor_serial;
-    uint64_t last_like;   // spyi_launch_leaf.like
-    spyi_mutex dump_lock; // guards dump_directory: compile threads read it
+    uint64_t last_like;   // the last number that was given to a spyi_launch_leaf.like
+    spyi_mutex dump_lock; // guards dump_directory, which compile threads read
     char *dump_directory;
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
-    // For a device that records a pack: the compute capabilities that kernels are compiled for, in order.
-    // `offline`: there is no GPU, and its kernels are not loaded (device/device.c).
+    // The compute capabilities for which kernels are compiled, in order, when the device records a pack. With
+    // `offline` there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
     spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
                                  // backend
-    char *record_path;           // where the pack is written when the device is released; NULL means that no
-                                 // pack is written
+    char *record_path;           // the path to which the pack is written when the device is released; NULL
+                                 // means that no pack is written
     spy_device_stats stats;
     // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
-    const spyi_module_table *modules_of; // module/
+    const spyi_module_table *modules_of; // functions of src/module
     spy_module *modules;
     struct spyi_compiler *compiler;
     uint32_t next_function_id;
@@ -18623,18 +18660,18 @@ struct spy_device {
     spy_reload_hook reload;
     uint64_t reload_looked_ns;                 // time of the last look at the modules' files
     bool reload_looking;                       // some modules are still to be reloaded
-    struct spyi_reload_job *reload_job;        // the reload in progress; NULL if there is none
+    struct spyi_reload_job *reload_job;        // the reload in progress; NULL means that there is none
     const struct spyi_code_listener *listener; // functions to call when code changes
-    struct spyi_cache *cache;                  // plan/
-    struct spy_prepared *prepared;             // call/
+    struct spyi_cache *cache;                  // belongs to src/plan
+    struct spy_prepared *prepared;             // belongs to src/call
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
     struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
     void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
-    struct spy_fusion *fusions;                  // fuse/
-    const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
-    struct spy_command_list *lists;              // list/
-    struct spyi_close_callback *close_callbacks; // device/
+    struct spy_fusion *fusions;                  // belongs to src/fuse
+    const struct spyi_fused_table *fused_table;  // functions for calls of functions that end in a reduction
+    struct spy_command_list *lists;              // belongs to src/list
+    struct spyi_close_callback *close_callbacks; // belongs to src/device
 };
 
 // Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses. With
@@ -18657,13 +18694,13 @@ SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, sp
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
 
 // >>device.c
-SPYI_FN void spyi_device_free(spy_device *device); // the last step of the device's release
+SPYI_FN void spyi_device_free(spy_device *device); // is the last step of the device's release
 
 // >>build.c
-// Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL: desc->code
-// is a compiled blob, which is only loaded. `blob`, which may be NULL, receives what was compiled where
-// device->keep_programs is set, else it becomes empty. Returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT
-// when the caller is to wait no longer; the thread then goes on. Threads: any.
+// Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL means that
+// desc->code is a compiled blob, which is only loaded. `blob`, which may be NULL, receives the compiled code
+// where device->keep_programs is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
+// SPY_ERROR_TIMEOUT when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
                                      spyi_text *blob, spyi_text *error);
@@ -18686,22 +18723,22 @@ SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
 SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 
 // >>import.c
-SPYI_FN const spyi_core *spyi_device_core(void); // functions of a device that backends may call
+SPYI_FN const spyi_core *spyi_device_core(void); // returns the functions of a device that backends may call
 
 // >>args.c
 // Returns an argument of SPY_ARG_KIND_CUSTOM with zeroed dims.
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind);
 
 // >>packed.c
-// Returns a packed copy of `arg` with one reference; NULL, and then *problem says why.
+// Returns a packed copy of `arg` with one reference. NULL means that there is none; *problem then says why.
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 
 // >>data/gpu_print.h ----------------------------------------------------------------------------------------
 
-// Output of Slang's print(): the device's buffer of records, and their text.
+// The output of Slang's print(): the device's buffer of records, and the text of records.
 
-// Words before the records: count of reserved words, count of lost messages, capacity in words, unused word
-// (src/slang/slangpy_print.slang).
+// The number of words before the records. They are the count of reserved words, the count of lost messages,
+// the capacity in words, and an unused word (src/slang/slangpy_print.slang).
 #define SPYI_PRINT_HEADER_WORDS 4
 // The type number of a string in a record; other types have spy_dtype's numbers.
 #define SPYI_PRINT_STRING 13
@@ -18729,7 +18766,7 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 
 // desc.check_bounds: the device's record of the first tensor index outside a shape, reported as an error.
 
-// A bit of a site: the index was into the gradient of the site's tensor.
+// This bit of a site says that the index was into the gradient of the site's tensor.
 #define SPYI_BOUNDS_GRADIENT 0x80000000u
 
 // Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
@@ -18740,8 +18777,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device);
 // Returns an argument's number in the record, from 1; 0 means that indices are not checked, or memory ran
 // out. Threads: any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
-// To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
-// index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
+// Call this function after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a
+// bad index, and clears the record. `function` is the name with which the caller's message begins, or NULL.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
 // Like spyi_bounds_take(), but reports the error under the name of a public function.
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
@@ -18756,7 +18793,7 @@ SPYI_COLD_BEGIN
 enum { SPYI_TYPE_BUCKETS = 256 };
 
 typedef struct spyi_type_node {
-    spyi_type type; // first member, so that a type's address is its node's
+    spyi_type type; // must be the first member, so that a type's address is its node's
     struct spyi_type_node *next;
     uint64_t hash;
 } spyi_type_node;
@@ -18782,7 +18819,7 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
     return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
-// Size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
+// Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
 // most), vectors of 3 to their scalar; half3 is stored as two half2. Source: Slang's reflection for CUDA
 // (2026.12, 2026.14.1), which tests/unit/test_compiler.c checks.
 static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
@@ -18807,7 +18844,9 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
         !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element)
+        return false; // ConstantBuffer<T> types with
+                      // different T differ
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -18973,7 +19012,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
                  (device_stride == 0 || (uint64_t)count <= most / device_stride);
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
-    if (!plain) { // unsized, empty, too large, or of something without a layout
+    if (!plain) { // the array is unsized, empty, too large, or of elements without a layout
         const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
         spyi_text_free(&text);
         return other;
@@ -19121,7 +19160,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
         } else if (pointer && strcmp(c, defaults) == 0) {
             spyi_text_add(&out, "*");
             break;
-        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // default argument of buffers
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // this is a default argument of buffers
             c += 18;
         } else {
             spyi_text_add_n(&out, c, 1);
@@ -19374,7 +19413,7 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
             }
         }
         if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
-            return NULL; // another type, such as "float3_of_mine"
+            return NULL; // the name is that of another type, such as "float3_of_mine"
     } else if (strncmp(*at, "void", 4) == 0) {
         *at += 4;
         spyi_type_skip(at);
@@ -19406,7 +19445,8 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
     if (count == 0) return;
     if (type->same_layout) {
-        // The last element may be shorter on the device than in C, which pads it: write nothing behind it.
+        // The last element may be shorter on the device than in C, which pads it, so nothing is written
+        // behind it.
         memcpy(to, from,
                (count - 1) * host +
                    (type->host_size < type->device_size ? type->host_size : type->device_size));
@@ -19465,14 +19505,14 @@ SPYI_COLD_END
 
 // >>half
 
-// Round to nearest even, straight from double: one rounding, also for subnormal halves.
+// Rounds to nearest even, straight from double, so that there is one rounding, also for subnormal halves.
 uint16_t spyi_float_to_half(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint16_t sign = (uint16_t)((bits >> 48) & 0x8000u);
     int exponent = (int)((bits >> 52) & 0x7ff) - 1023;
     uint64_t mantissa = bits & 0xfffffffffffffull;
-    if (exponent == 1024) { // infinity; a NaN stays one
+    if (exponent == 1024) { // an infinity or a NaN, which stays a NaN
         uint16_t payload = mantissa ? (uint16_t)(0x200u | (uint16_t)(mantissa >> 42)) : (uint16_t)0;
         return (uint16_t)(sign | 0x7c00u | payload);
     }
@@ -19495,7 +19535,7 @@ double spyi_half_to_float(uint16_t half) {
     if (exponent == 31) {
         bits = sign | 0x7ff0000000000000ull | mantissa << 42;
     } else if (exponent == 0) {
-        value = (double)mantissa / 16777216.0; // 2^-24
+        value = (double)mantissa / 16777216.0; // 16777216 is 2^24
         memcpy(&bits, &value, sizeof bits);
         bits |= sign;
     } else {
@@ -19580,12 +19620,13 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
     // A float must be integral and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX
     // are not, hence `<`.
-    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
+    // a NaN fails this comparison too
+    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false;
     return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
 }
 
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
-    // By two's complement the low bits of these 64 are right for signed and unsigned types of any size.
+    // In two's complement the low bits of these 64 are right for signed and unsigned types of any size.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
     if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
@@ -19649,8 +19690,8 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// Converts numbers of a common pair of dtypes; false means that it is another pair. *done tells whether all
-// numbers fit.
+// Converts numbers of a common pair of dtypes; false means that the pair is not among these. *done tells
+// whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
     if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
@@ -19676,7 +19717,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     }
     bool done = false;
     if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
-    for (size_t i = 0; i < count; ++i) { // check all values before the first is written
+    for (size_t i = 0; i < count; ++i) { // checks all values before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
     }
@@ -19722,7 +19763,7 @@ typedef enum spyi_fit_use {
     SPYI_USE_HOST,  // host data that is copied
     SPYI_USE_LOAD,  // device memory that a kernel loads
     SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes: no conversion
+    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes, and never converted
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
@@ -19732,8 +19773,8 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
-// Cost of converting scalars inside a kernel. No value is checked, so conversions that could lose values are
-// refused.
+// Returns the cost of converting scalars inside a kernel. No value is checked, so conversions that could lose
+// values are refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
@@ -19745,20 +19786,23 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
         return to_size > from_size ? 3 : 4;
     }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 2 : SPYI_NO_FIT; // same width, other sign: preferred to any float
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // the width is the same and the sign differs, which is
+                                                   // preferred to any float
 }
 
-// Cost of converting host scalars. Each value is checked when it is copied, so that the cost only orders
-// overloads.
+// Returns the cost of converting host scalars. Each value is checked when it is copied, so that the cost only
+// orders overloads.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded
+    if (spyi_dtype_is_float(to))
+        return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded in these
+                                                  // conversions
     return 9;
 }
 
-// Cost of converting a result when a kernel stores it, by Slang's own rules: every conversion costs the same,
-// and none from or to bool exists.
+// Returns the cost of converting a result when a kernel stores it, by Slang's own rules: every conversion
+// costs the same, and none from or to bool exists.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
     return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
@@ -19778,7 +19822,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     if (element == type) return true;
     // Bytes without a type feed only parameters that take memory.
     if (spyi_type_is_memory(element)) return false;
-    if (type->kind == SPYI_TYPE_ARRAY) { // consumes a dimension of `count`, then what its element consumes
+    if (type->kind == SPYI_TYPE_ARRAY) { // an array consumes a dimension of `count`, and then the dimensions
+                                         // that its element consumes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
@@ -19796,9 +19841,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
     if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
-        return false; // a matrix cannot be converted as it is stored, see spyi_leaf_strides
+        return false; // a matrix cannot be converted while it is stored (spyi_leaf_strides)
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
-        fit->cost = 1; // different types of one scalar: an enum and its integer
+        fit->cost = 1; // different types of one scalar are an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
@@ -19882,7 +19927,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
-        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array has no base
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // the name is that of an array, which has no base
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
@@ -19949,7 +19994,7 @@ SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_tex
     if (!base) {
         size_t length = strcspn(name, "<[");
         const char *begin = name, *end = name + length;
-        // the name of an array
+        // the name is that of an array
         if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false;
         for (const char *c = name; c < end; c++)
             if (*c == '.' || *c == ':') begin = c + 1;
@@ -20069,7 +20114,9 @@ SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name) {
     // Changing all characters of a short name would make any short name a near one.
     if (distance > most || distance >= length) return;
     for (uint32_t i = 0; i < near_names->count; ++i)
-        if (strcmp(near_names->names[i], name) == 0) return; // another overload of the same name
+        if (strcmp(near_names->names[i], name) == 0)
+            return; // the name is already there: it is another
+                    // overload
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
     if (at == SPYI_NEAR_COUNT) return;
@@ -20181,7 +20228,8 @@ SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count) {
 }
 
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0 stands for NULL
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // the number of bytes with the NUL; 0 stands
+                                                                 // for NULL
     spyi_stream_u32(r, &size);
     if (r->out) {
         if (size) spyi_stream_raw(r, *v, size);
@@ -20437,8 +20485,8 @@ SPYI_COLD_END
 // device to report to; the call reports what does not fit.
 
 // Fills the variable that a constructor returns, in place: filling another one and copying it would cost ten
-// times as much. `dims` is set by the constructors of host arrays alone, and `_map` only up to `_map_count`:
-// if `_map` were cleared, gcc 12 at -O2 would copy after all (docs/measurements.md, "Small costs of a call").
+// times as much. Only the constructors of host arrays set `dims`, and `_map` is set only up to `_map_count`.
+// If `_map` were cleared, gcc 12 at -O2 would copy after all (docs/measurements.md, "Small costs of a call").
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -20732,14 +20780,15 @@ spy_arg spy_arg_any(const char *name) {
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // copy of the host values; NULL if there is none
-    spy_packed *fields; // fields of a struct or pair
+    void *data;         // a copy of the host values; NULL means that there are none
+    spy_packed *fields; // the fields of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
     spyi_atomic references; // references to a copy that spyi_packed_make() returned; unused in its fields
 };
 
-// The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.
+// spyi_packed_objects() returns the number of objects in a texture or sampler argument, to which its packed
+// copy holds references; spyi_packed_object() returns one of them.
 static size_t spyi_packed_objects(const spy_arg *arg) {
     return arg->kind == SPY_ARG_KIND_CUSTOM ? arg->count : 0;
 }
@@ -20793,7 +20842,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     *problem = NULL;
     memset(p, 0, sizeof *p);
     p->arg = *arg;
-    p->arg.value.u = 0; // until `p` has its own copy of what it points to
+    p->arg.value.u = 0; // the value is 0 until `p` has its own copy of the data that it points to
     const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
     if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
@@ -20865,7 +20914,7 @@ spy_packed *spy_pack(spy_device *device, spy_arg arg) {
 spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     spy_arg arg;
     if (packed) arg = packed->arg;
-    else memset(&arg, 0, sizeof arg); // SPY_ARG_KIND_DEFAULT, which calls refuse
+    else memset(&arg, 0, sizeof arg); // a zeroed argument has SPY_ARG_KIND_DEFAULT, which calls refuse
     arg.name = name;
     return arg;
 }
@@ -20899,7 +20948,8 @@ void spy_release_packed(spy_packed *packed) {
 #define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)
 #define SPYI_BLOCK_SMALLEST 256u
 
-// The smallest class whose blocks hold `size` bytes, and their size: 256, 320, 384, 448, 512, 640, ...
+// Returns the smallest class whose blocks hold `size` bytes, and sets *block_size to the size of its blocks:
+// 256, 320, 384, 448, 512, 640, ...
 static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
     uint64_t base = SPYI_BLOCK_SMALLEST;
     int32_t index = 0;
@@ -20914,7 +20964,7 @@ static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
             return index + (int32_t)quarter;
         }
     }
-    return -1; // not reached: base * 2 >= size
+    return -1; // the loop returns before, because base * 2 >= size
 }
 
 static void spyi_memory_unused(spy_device *device, spyi_resource *resource) {
@@ -20985,7 +21035,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     } else {
         storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
-            // Give cached memory back to the driver and try once more.
+            // The pool gives cached memory back to the driver and tries once more.
             spyi_text ignored = { NULL, 0, 0 };
             if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
@@ -21014,15 +21064,15 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    // An imported block stays in its list until its hazards are over, see spyi_pool_import().
+    // An imported block stays in its list until its hazards are over (spyi_pool_import()).
     if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
     if (!spyi_is_held(&storage->resource, device->base->held_from)) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // An engine's recording uses the block: work that used it again could be submitted before that recording.
-    // Or a captured graph does, which uses it at each launch.
+    // An engine's recording uses the block, and work that used it again could be submitted before that
+    // recording. Or a captured graph uses it at each launch.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
@@ -21079,7 +21129,8 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    // Recordings not reported as executed must not be submitted any more, nor captured graphs be launched.
+    // From here on, recordings that have not been reported as executed must not be submitted, and captured
+    // graphs must not be launched.
     device->base->held_from = 0;
     spyi_pool_release_waiting(device, true);
     spyi_pool_trim(device);
@@ -21136,7 +21187,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
-#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else a call for each use
+// Without inlining there would be a call for each use.
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline))
 #else
 #define SPYI_HAZARDS_COLD
 #define SPYI_HAZARDS_HOT
@@ -21180,7 +21232,7 @@ SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
     size_t had = device->transition_capacity, wanted = device->texture_parts + count;
     texture->parts = (spyi_texture_part *)spyi_allocate(&device->ctx, count * sizeof *texture->parts);
     if (!texture->parts) return false;
-    if (wanted > had) { // room for a transition of each part of all textures
+    if (wanted > had) { // makes room for a transition of each part of all textures
         wanted += wanted / 2;
         void *transitions =
             spyi_reallocate(&device->ctx, device->transitions, had * sizeof *device->transitions,
@@ -21233,7 +21285,8 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         last->layer_count++;
         return;
     }
-    // Fails where one piece of work uses a part in two layouts, which whoever makes the work must refuse.
+    // This fails where one piece of work uses a part in two layouts; the code that makes the work must refuse
+    // that.
     SPYI_ASSERT(device->transition_count < device->transition_capacity);
     if (device->transition_count == device->transition_capacity) return;
     last = &device->transitions[device->transition_count++];
@@ -21296,7 +21349,7 @@ static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) 
     return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
 }
 
-// Notes that recorded work uses the resources. What captured work uses stays held.
+// Notes that recorded work uses the resources. Resources that captured work uses stay held.
 static SPYI_HAZARDS_COLD void spyi_hold_uses(const spy_device *device, const spyi_use *uses, uint32_t count,
                                              uint64_t submit) {
     if (device->base->captured) submit = SPYI_HELD_ALWAYS;
@@ -21355,8 +21408,8 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
     return before;
 }
 
-// A use that reads, and was noted in this epoch and this batch, needs neither a comparison nor another note: a
-// write to its bytes since then would have begun a new epoch.
+// A use that reads, and was noted in this epoch and this batch, needs neither a comparison nor another note,
+// because a write to its bytes since then would have begun a new epoch.
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
     bool barrier = device->barrier_owed;
@@ -21386,7 +21439,8 @@ SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status stat
     if (device->barrier_owed) device->counts_epoch = 0;
 }
 
-// Untracked work may have written anywhere: the next work needs a barrier.
+// Notes the end of the recorded work. Untracked work may have written anywhere, so the next work needs a
+// barrier.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked,
                             spy_status status) {
     spyi_barrier_done(device, before->barrier, status);
@@ -21425,7 +21479,7 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
 
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
-    // Bytes covered by the dimensions with smaller strides.
+    // Counts the bytes that the dimensions with smaller strides cover.
     uint64_t covered = spyi_type_device_stride(t->type);
     bool done[SPY_MAX_RANK] = { false };
     for (uint32_t n = 0; n < t->shape.rank; n++) {
@@ -21478,9 +21532,10 @@ SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
 
 // >>ranges of bytes
 
-#define SPYI_BLOCKING_BYTES                                                                                  \
-    ((uint64_t)1                                                                                             \
-     << 20) // copying so many bytes to the host takes a tenth of a millisecond: desc.blocking is told of it
+#define SPYI_BLOCKING_BYTES                                                                                    \
+    ((uint64_t)1                                                                                               \
+     << 20) // a copy to the host of so many bytes takes a tenth of a millisecond, so desc.blocking is told of \
+            // it
 
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
@@ -21528,7 +21583,7 @@ static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
     return true;
 }
 
-// Returns the lowest element offset of the box, and the one behind its highest.
+// Computes the lowest element offset of the box, and the one behind its highest.
 static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
     *low = 0;
     *high = 1;
@@ -21669,7 +21724,8 @@ SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *er
 
 // >>shapes
 
-// The sizes other than 0 must not overflow for an empty shape either, since its strides are their products.
+// Returns -1 for too many elements. The product of the sizes other than 0 must not overflow for an empty
+// shape either, since its strides are products of sizes.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
@@ -21757,7 +21813,7 @@ SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
 
 // >>headers
 
-// So many released headers are kept, so that a use after release can still be recognised.
+// The number of released headers that are kept, so that a use after release can still be recognised.
 #define SPYI_DEAD_TENSORS 1024
 
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
@@ -21917,8 +21973,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
-// Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
-// false means that the error has been reported.
+// Checks desc.like and takes from it the shape and the element type that the desc leaves open; without a type
+// *type is NULL. false means that the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;
@@ -22285,8 +22341,8 @@ static void spyi_image_unused(spy_device *device, spyi_resource *resource) {
 
 static const spyi_resource_kind spyi_image_resource = { "texture", spyi_image_unused };
 
-// Makes the image; when the device's memory runs out, waits for the work of released images, gives cached memory
-// back and tries once more.
+// Makes the image. When the device's memory runs out, waits for the work of released images, gives cached
+// memory back and tries once more.
 static spy_status spyi_image_create(spy_device *device, const spyi_image_desc *desc, const char *label,
                                     spyi_image *image, spyi_text *error) {
     const spyi_image_functions *images = device->backend->images;
@@ -22337,7 +22393,7 @@ static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_d
 
 // >>textures
 
-// Of a format with depth and stencil, shaders read only the depth.
+// Shaders read only the depth of a format with depth and stencil.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
     const spy_format_info *info = spyi_format(format);
     if (!info) return NULL;
@@ -22817,7 +22873,8 @@ uint32_t spy_format_support(spy_device *device, spy_format format) {
 
 // >>uses
 
-// Images that may be stored to are always in the layout for that when a shader has them.
+// Returns the SPYI_USE_* flags of a use. Images that may be stored to are always in the layout for stores
+// when a shader uses them.
 static uint32_t spyi_texture_how(const spyi_texture_image *image, uint32_t how) {
     bool stored = (how & SPYI_USE_SAMPLED) && (image->desc.usage & SPY_TEXTURE_USAGE_STORED);
     return stored ? (how & ~(uint32_t)SPYI_USE_SAMPLED) | SPYI_USE_STORED : how;
@@ -22849,7 +22906,8 @@ SPYI_FN uint32_t spyi_texture_uses(const spy_texture *t, uint32_t how, spyi_use 
 
 // >>views for shaders
 
-// A stored view has one level. The faces of a cube are stored as layers.
+// Returns the part of the image that a shader sees. A stored view has one level, and the faces of a cube are
+// stored as layers.
 static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) {
     spyi_image_view_desc desc = t->part; // copied with its padding, which is zero
     desc.stored = stored;
@@ -22862,7 +22920,8 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
-// Returns the image's view of that part, which is made if there is none; 0, and then `error` says why.
+// Returns the image's view of that part, which is made if there is none. 0 means failure; `error` then says
+// why.
 static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
                                 const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
     spyi_shader_view *view = image->views;
@@ -22922,7 +22981,7 @@ SPYI_FN uint64_t spyi_texture_target_view(spy_texture *t, spyi_text *error) {
 
 // Samplers. Equal ones share an object of the backend, which lives as long as the device.
 
-// Takes the desc over, with every DEFAULT replaced by what it stands for.
+// Takes the desc over, and replaces every DEFAULT by the value that it stands for.
 static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler_desc *out,
                                           spyi_text *error) {
     const char *problem = SPYI_DESC_PROBLEM(spy_sampler_desc, d);
@@ -22933,7 +22992,7 @@ static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler
     }
     spy_filter *filters[3] = { &out->min_filter, &out->mag_filter, &out->mip_filter };
     spy_address_mode *modes[3] = { &out->address_u, &out->address_v, &out->address_w };
-    if (d) { // member by member: the padding stays zero, since descs are compared as bytes
+    if (d) { // copies member by member, so that the padding stays zero, since descs are compared as bytes
         out->min_filter = d->min_filter, out->mag_filter = d->mag_filter, out->mip_filter = d->mip_filter;
         out->address_u = d->address_u, out->address_v = d->address_v, out->address_w = d->address_w;
         out->compare = d->compare;
@@ -23036,7 +23095,7 @@ spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc
 uint64_t spy_sampler_native(spy_sampler *sampler) {
     if (spyi_enter(sampler, SPYI_KIND_SAMPLER, "spy_sampler_native") != SPY_OK) return 0;
     bool vulkan = strcmp(sampler->object.device->backend->name, "vulkan") == 0;
-    uint64_t handle = vulkan ? sampler->handle : 0; // others keep what they like there
+    uint64_t handle = vulkan ? sampler->handle : 0; // other backends keep data of their own in this member
     spyi_leave(sampler);
     return handle;
 }
@@ -23326,9 +23385,9 @@ static spyi_texture_sink spyi_texture_queue(spy_device *device) {
 
 // The sizes of rows and slices of a box of texels without gaps.
 typedef struct spyi_texel_sizes {
-    uint64_t row, slice; // bytes of a row of blocks, and of a slice
-    uint32_t rows;       // rows of blocks in a slice
-    uint32_t slices;     // slices of all layers
+    uint64_t row, slice; // the bytes of a row of blocks, and of a slice
+    uint32_t rows;       // the number of rows of blocks in a slice
+    uint32_t slices;     // the number of slices of all layers
 } spyi_texel_sizes;
 
 static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *box) {
@@ -23434,7 +23493,7 @@ static uint64_t spyi_texel_alignment(uint32_t format) {
 // A block of the pool with room for texels at an aligned place.
 typedef struct spyi_texel_block {
     spyi_storage *storage;
-    uint64_t at, size; // bytes from the storage's start
+    uint64_t at, size; // both are bytes; `at` counts from the storage's start
 } spyi_texel_block;
 
 static spy_status spyi_take_texel_block(spy_device *device, spyi_memory memory, uint32_t format,
@@ -23484,7 +23543,7 @@ static spy_status spyi_record_texels(const spyi_texture_sink *sink, bool to_imag
 
 // >>host memory
 
-#define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // bytes of a large transfer that go through one block
+#define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // the bytes of a large transfer that go through one block
 #define SPYI_TEXEL_READBACK                                                                                  \
     ((uint64_t)1 << 20) // reads up to this size go to host memory without a staging copy
 
@@ -23503,7 +23562,7 @@ static spyi_image_box spyi_next_piece(uint32_t format, const spyi_image_box *who
         return piece;
     }
     piece.layer_count = 1;
-    if (slices >= 1) { // whole slices of a 3-D texture
+    if (slices >= 1) { // the piece is whole slices of a 3-D texture
         if (piece.depth > slices) piece.depth = (uint32_t)slices;
     } else {
         piece.depth = 1;
@@ -23695,7 +23754,8 @@ static spy_status spyi_copy_block(const spyi_texture_sink *sink, bool to_block, 
     return sink->record(sink->object, &copy.work, uses, 2, error);
 }
 
-// Copies through a block, since the tensor's bytes begin where texels cannot. The bytes between rows stay.
+// Copies through a block, since the tensor's bytes begin where texels cannot. The bytes between rows are not
+// changed.
 static spy_status spyi_copy_misaligned(const spyi_texture_sink *sink, bool to_texture, const spy_texture *t,
                                        const spyi_image_box *box, const spy_tensor *tensor, uint64_t begin,
                                        uint64_t size, uint64_t row_pitch, spyi_text *error) {
@@ -23777,14 +23837,14 @@ static spy_status spyi_record_image_copy(const spyi_texture_sink *sink, spy_text
     uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
     uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
     if (!spyi_image_copies_within(&work)) return sink->record(sink->object, &work.work, uses, 2, error);
-    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that they
-                                   // are one range
+    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that one
+                                   // range covers them
     if (uses[1].begin < uses[0].begin) uses[0].begin = uses[1].begin;
     if (uses[1].end > uses[0].end) uses[0].end = uses[1].end;
     return sink->record(sink->object, &work.work, uses, 1, error);
 }
 
-// A size of 0 in one region becomes the size in the other region.
+// Makes a size of 0 in one region the size of the other region.
 static void spyi_share_size(uint32_t *a, uint32_t *b) {
     if (*a == 0) *a = *b;
     if (*b == 0) *b = *a;
@@ -23937,8 +23997,8 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
-// Refuses a texture whose format the device cannot read, or write, in blits. `support` is the support that the
-// blit needs, `name` the parameter's name.
+// Refuses a texture whose format the device cannot read, or write, in blits. `support` says which of the two
+// the blit needs, `name` is the parameter's name.
 static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
                                           spyi_text *error) {
     spy_device *device = t->object.device;
@@ -24133,7 +24193,8 @@ SPYI_COLD_END
 
 // >>fill
 
-#define SPYI_FILL_BYTES 65536u // most bytes to upload; copies on the device double them from there
+// The most bytes that a fill uploads; copies on the device double them from there.
+#define SPYI_FILL_BYTES 65536u
 
 // Returns whether a contiguous tensor whose elements all have these device bytes repeats 4 bytes, *pattern,
 // so that the GPU's fill can write it.
@@ -24410,7 +24471,7 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
                          in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
         if (done == 0) copy.work.before = before;
         status = spyi_record(device->backend, device->gpu, &copy.work, error);
-        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
+        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // moves on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
             index[d] = at % n;
             step = at / n;
@@ -24529,7 +24590,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
             end = (int64_t)parent->end_bytes;
     int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    // No stride may be longer, not even in a dimension of size 1.
+    // No stride may be longer than this, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;
     bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
@@ -24869,7 +24930,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
-        spyi_tensor_unlist(tensor); // its handle is of the former memory
+        spyi_tensor_unlist(tensor); // the handle is that of the former memory
         other->storage->resource.references++;
         spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;
@@ -24893,7 +24954,7 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
                                            const spyi_type *type) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
-        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
+        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // the type is an enum
         return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
@@ -25265,7 +25326,7 @@ static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy
         i = i_end;
         j = j_end;
     }
-    return -1; // sizes of 1 that are left keep their row-major strides
+    return -1; // dimensions of size 1 that are left keep their row-major strides
 }
 
 spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
@@ -25306,7 +25367,7 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 // >>other element types
 
 // Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
-// whose stride cannot be converted; -1 if there is none.
+// whose stride cannot be converted; -1 means that all can.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -25316,7 +25377,8 @@ static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_si
     return -1;
 }
 
-// Sets the view's shape and strides for elements of `type`, or appends to `why` why there is no such view.
+// Sets the view's shape and strides for elements of `type`, or appends to `why` the reason why there is no
+// such view.
 static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
     int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
             to = (int64_t)spyi_type_device_stride(type);
@@ -25391,12 +25453,12 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // type of the first scalar; NULL means none yet
-    spyi_text first;         // path of the first scalar
+    const spyi_type *scalar; // the type of the first scalar; NULL means that there was none yet
+    spyi_text first;         // the path of the first scalar
     spyi_text path;
-    size_t next;   // device offset at which the next scalar must lie, bytes
-    int64_t count; // scalars so far
-    spyi_text why; // why there is no flat view; empty: no reason yet
+    size_t next;   // the device offset in bytes at which the next scalar must lie
+    int64_t count; // counts the scalars so far
+    spyi_text why; // the reason why there is no flat view; empty means that there is no reason yet
 } spyi_flat_walk;
 
 static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
@@ -25433,8 +25495,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL, and then
-// `why` says why not.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type. NULL means that
+// there is no flat view; `why` then says why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {
@@ -25504,15 +25566,15 @@ SPYI_COLD_BEGIN
 // Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3,
 // linewidth 75) and the output of numpy 2.4, which tests/unit/test_print.c quotes.
 
-#define SPYI_PRINT_THRESHOLD 1000.0 // most scalars of a tensor that is shown in full
+#define SPYI_PRINT_THRESHOLD 1000.0 // the largest number of scalars of a tensor that is shown in full
 enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
 
 // >>digits of floats
 
 typedef struct spyi_digits {
-    char digits[24]; // decimal digits without final zeros; "0" for 0
+    char digits[24]; // the decimal digits without final zeros, or "0" for 0
     int count;
-    int exponent; // decimal exponent of the first digit
+    int exponent; // the decimal exponent of the first digit
     bool negative;
 } spyi_digits;
 
@@ -25579,19 +25641,20 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 // >>columns: the scalars that get one width: all of a tensor, or one field of its structs
 
 typedef struct spyi_column {
-    size_t width;                // characters of one scalar's text
-    int left, right;             // for floats: characters before and after the point
-    int places, exponent_digits; // numbers of digits after the point and of the exponent
+    size_t width;                // the number of characters of one scalar's text
+    int left, right;             // the numbers of characters before and after the point, for floats
+    int places, exponent_digits; // the numbers of digits after the point and of the exponent
     bool with_exponent;
-    bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
-    double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
+    bool any_finite, any_negative_infinity, any_other; // `any_other` tells of nan and inf
+    double smallest, largest; // absolute values of the finite values other than 0; `largest` 0 means that
+                              // there are none
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
-// First scan of the scalars: finds the width of integers and the range of floats.
+// Takes a scalar in the first scan, which finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
     if (!spyi_print_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
@@ -25640,7 +25703,7 @@ static int spyi_print_max(int a, int b) {
     return a > b ? a : b;
 }
 
-// Second scan of the scalars: how many characters floats need before and behind the point.
+// Takes a scalar in the second scan, which finds how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
     double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
     if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
@@ -25670,11 +25733,11 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
         spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // With an exponent all values get c->places digits; else the places that a value does not need are
+    // With an exponent all values get c->places digits; without one, places that a value does not need are
     // blanks.
     spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
-    int first = c->with_exponent ? 0 : d.exponent; // index of the units digit in d.digits
+    int first = c->with_exponent ? 0 : d.exponent; // the index of the units digit in d.digits
     spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
     for (int i = first - whole + 1; i <= first; i++)
         spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
@@ -25704,7 +25767,7 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
 typedef struct spyi_printer {
     const spy_tensor *tensor;
     spyi_column *columns;
-    bool cut; // show only the edges of long dimensions
+    bool cut; // shows only the edges of long dimensions
     spyi_text out;
 } spyi_printer;
 
@@ -25980,11 +26043,11 @@ SPYI_COLD_END
 // A copy of a tensor's elements in C's layout.
 typedef struct spyi_cursor_range {
     spyi_object object;
-    spy_tensor *tensor; // retained
+    spy_tensor *tensor; // the range holds one reference
     int64_t first, count;
     char *data;
-    bool *written;                             // by element: whether it was written since the last apply
-    struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
+    bool *written; // tells for each element whether it was written since the last apply
+    struct spyi_cursor_range *previous, *next; // links of the list device.cursor_ranges
 } spyi_cursor_range;
 
 // >>places
@@ -25997,7 +26060,7 @@ static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
     return (const spyi_type *)c->_type;
 }
 
-// Returns whether the cursor stands for all elements of its range; else it stands in element c->_index.
+// Returns whether the cursor stands for all elements of its range; otherwise it stands in element c->_index.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
     return c->_index < 0;
 }
@@ -26029,8 +26092,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0 if there is none. *part becomes their type; in C's
-// layout the parts follow each other.
+// Returns the number of parts that [i] can select; 0 means that there are none. *part becomes their type; in
+// C's layout the parts follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -26038,8 +26101,9 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false if there
-// is none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false means that
+// there is no such part. `empty` is the size of `out` before the path. No two parts of one type have the same
+// offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -26094,7 +26158,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// Moves the cursor to part `index`; false, and then `what` and *status say why not.
+// Moves the cursor to part `index`. On false `what` and *status say why it could not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -26129,7 +26193,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// Moves the cursor to the field or component of that name; false, and then `what` and *status say why not.
+// Moves the cursor to the field or component of that name. On false `what` and *status say why it could not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -26233,12 +26297,12 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 }
 
 typedef struct spyi_cursor_work {
-    bool write;      // from `values` to the place; else from the place to `values`
-    bool check;      // only check whether the values fit
-    spy_dtype dtype; // dtype of `values`
+    bool write;      // copies from `values` to the place; otherwise from the place to `values`
+    bool check;      // only checks whether the values fit
+    spy_dtype dtype; // the dtype of `values`
     char *values;
-    size_t done;      // scalars so far
-    const char *stop; // the scalar that does not fit, and the two dtypes
+    size_t done;      // counts the scalars so far
+    const char *stop; // names the scalar that does not fit, and the two dtypes
     spy_dtype stop_from, stop_to;
 } spyi_cursor_work;
 
@@ -26389,7 +26453,7 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
     size_t size = spyi_type_host_stride(tensor->type);
-    // A view that repeats elements may have more than fit into memory.
+    // A view that repeats elements may have more elements than fit into memory.
     bool some = (uint64_t)count < SIZE_MAX / 2 / size;
     char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
     bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
@@ -26496,7 +26560,7 @@ void spy_release_cursor(spy_cursor cursor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
-// Returns the dtype of all scalars of the type; SPY_DTYPE_DEFAULT: they differ.
+// Returns the dtype of all scalars of the type; SPY_DTYPE_DEFAULT means that they differ.
 static spy_dtype spyi_common_dtype(const spyi_type *type) {
     spy_dtype dtype = SPY_DTYPE_DEFAULT;
     while (type->element) type = type->element;
@@ -26571,8 +26635,8 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     spy_tensor *tensor =
         spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
-    // The first measurement may create what stores the time, and any may be delayed: the shortest one is the
-    // most exact.
+    // The first measurement may create the objects that store the time, and any may be delayed. So the
+    // shortest one is the most exact.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
         uint64_t ticks = 0, host = 0, width = 0;
         status = spyi_calibrate(device, tensor, &host, &width, error);
@@ -26622,16 +26686,17 @@ struct spyi_build {
     spyi_build *next; // the next build in spyi_builds.left
     spy_device *device;
     spyi_thread thread;
-    bool started; // its thread has not been joined
+    bool started; // the build's thread runs and has not been joined
     bool done;    // guarded by device->builds.lock
-    // The result.
+    // These members are the result.
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // what was compiled, where device->keep_programs is set
+    spyi_text blob;  // the compiled code, where device->keep_programs is set
     uint32_t failed; // number of allocations that failed on the thread
-    // The task. `bytes` holds the profile, the desc with NULL for its pointers, and what these point to;
-    // equal bytes mean equal kernels. Without `compiles` the code is a blob, which is only loaded.
+    // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
+    // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
+    // is only loaded.
     bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
@@ -26688,7 +26753,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, profile, desc); // only computes b->size
+    spyi_build_add_all(b, profile, desc); // this call only computes b->size
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
         spyi_build_add_all(b, profile, desc);
@@ -26700,7 +26765,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
-// Asks for what was compiled of a kernel's text, in a pack.
+// Describes the entry of a pack that holds the compiled code of a kernel's text.
 static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portable, spyi_text *out) {
     uint32_t numbers[5] = { (uint32_t)b->profile.target, arch, portable, b->profile.float_mode,
                             b->profile.debug_info };
@@ -26712,9 +26777,9 @@ static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portabl
     spyi_text_add_n(out, (const char *)name, sizeof name);
 }
 
-// Finds what a pack has for this device: code of its own compute capability or, before 9.0, of an earlier one of its
-// generation, else PTX of any earlier one, newest first. From 9.0 on NVRTC makes code for one compute capability alone
-// (cuda/nvrtc.c).
+// Finds code in a pack for this device: code of its own compute capability or, before 9.0, of an earlier one
+// of its generation; otherwise PTX of any earlier one, newest first. From 9.0 on NVRTC makes code for one
+// compute capability alone (cuda/nvrtc.c).
 static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
     spyi_store *pack = b->device->ctx.pack;
     spyi_text question = { NULL, 0, 0 };
@@ -26766,8 +26831,9 @@ static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
     return status;
 }
 
-// Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
-// of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
+// Compiles, unless the device's store has the blob. The blob depends on the desc, the profile and the driver.
+// The version of the compiler does not matter to the driver; another file of desc's compiler is another
+// question.
 static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
     spy_device *device = b->device;
     const char *compiler = device->base->compiler;
@@ -26800,7 +26866,7 @@ static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
     spyi_text blob = { NULL, 0, 0 };
-    spyi_kernel_desc desc = b->desc; // what is loaded: with the compiled blob as its code
+    spyi_kernel_desc desc = b->desc; // the desc of the kernel to load, with the compiled blob as its code
     uint32_t failed = spyi_failed_allocations();
     b->status = SPY_OK;
     if (b->compiles) {
@@ -26842,7 +26908,7 @@ static void spyi_build_join(spyi_build *b) {
 }
 
 // Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL
-// if there is none.
+// means that there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;
@@ -26963,8 +27029,8 @@ SPYI_FN void spyi_builds_free(spy_device *device) {
 // >>values
 
 typedef struct spyi_message_value {
-    uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
-    uint32_t rows, columns; // rows 0: no matrix; columns 0: a scalar
+    uint32_t dtype;         // a spy_dtype, or SPYI_PRINT_STRING
+    uint32_t rows, columns; // `rows` is 0 unless the value is a matrix; `columns` is 0 for a scalar
     const uint32_t *words;
 } spyi_message_value;
 
@@ -26972,7 +27038,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Finds value number `index` (from 0) of a record; false if there is none.
+// Finds value number `index` (from 0) of a record; false means that there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -27002,16 +27068,16 @@ static bool spyi_message_is_float(uint32_t dtype) {
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
-    char fill, align, sign, type; // 0 if not given
+    char fill, align, sign, type; // 0 means that the format does not give it
     bool alternate;
-    int width, precision; // -1 if not given
+    int width, precision; // -1 means that the format does not give it
 } spyi_message_spec;
 
 static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// Reads a number of at most three digits, 0 without digits; -1 means that it is longer.
+// Reads a number of at most three digits, which is 0 without digits; -1 means that it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -27130,7 +27196,7 @@ static void spyi_message_float(const spyi_message_spec *spec, double value, bool
         snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
     }
     for (char *c = buffer; *c; c++)
-        if (*c == ',') *c = '.'; // a decimal point of the program's locale
+        if (*c == ',') *c = '.'; // this is the decimal point of the program's locale
     if (percent) strcat(buffer, "%");
     if (number && bits >> 63) prefix[0] = '-';
     else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
@@ -27252,7 +27318,7 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
         if (format[1] == *format) { // a doubled brace stands for one
             spyi_text_add_n(out, format, 1);
             format += 2;
-        } else if (!end) { // a single brace without its partner
+        } else if (!end) { // a single brace without its partner is an error
             spyi_text_add_n(out, format++, 1);
         } else {
             spyi_message_field(format + 1, end, record, count, literals, &next, out);
@@ -27270,9 +27336,9 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
 typedef struct spyi_print_buffer {
     spyi_storage *storage;
     size_t buffer_bytes;
-    uint32_t capacity;      // words for records
-    spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
-    spyi_mutex lock;        // guards `literals`: compile threads add to them, too
+    uint32_t capacity;      // the number of words for records
+    spyi_text pending;      // messages to deliver, each of which is a byte for its level, its text and a NUL
+    spyi_mutex lock;        // guards `literals`, to which compile threads add too
     spyi_literals literals; // literals of all kernels loaded so far
 } spyi_print_buffer;
 
@@ -27294,7 +27360,7 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     use.how = SPYI_USE_WRITES;
     spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
     spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
-    p->storage->read_epoch = 0; // the readers before this have finished
+    p->storage->read_epoch = 0; // all earlier readers have finished
     return status;
 }
 
@@ -27494,11 +27560,11 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
 
 // >>data/bounds.c -------------------------------------------------------------------------------------------
 
-// desc.check_bounds on the host. A device has one record, which the first bad index in a kernel fills, and a
-// list of sites: the arguments whose numbers the tensors in kernels carry.
+// Implements desc.check_bounds on the host. A device has one record, which the first bad index in a kernel
+// fills, and a list of sites: the arguments whose numbers the tensors in kernels carry.
 
-enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
-enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
+enum { SPYI_BOUNDS_WORDS = 28 };   // the number of words of the record (slangpy_bounds.slang)
+enum { SPYI_BOUNDS_COMPLETE = 2 }; // the value of word 0 of a record that a kernel has written
 
 // The names of a function and of one of its arguments.
 typedef struct spyi_site {
@@ -27507,7 +27573,7 @@ typedef struct spyi_site {
 
 typedef struct spyi_bounds {
     spyi_storage *storage;
-    spyi_mutex lock; // guards the sites: compile threads add to them, too
+    spyi_mutex lock; // guards the sites, to which compile threads add too
     spyi_site *sites;
     uint32_t count, capacity;
 } spyi_bounds;
@@ -27753,7 +27819,7 @@ typedef struct spyi_saved {
     uint64_t begin, end; // offsets in bytes, counted from the end of the head
 } spyi_saved;
 
-// safetensors' names of dtypes, by spy_dtype.
+// Returns the name that safetensors has for a dtype.
 static const char *spyi_saved_dtype(const spyi_type *type) {
     static const struct {
         spy_dtype dtype;
@@ -27769,7 +27835,8 @@ static const char *spyi_saved_dtype(const spyi_type *type) {
     return NULL;
 }
 
-// Returns the tensor of an argument; NULL, and then *status and `error` say what it is instead.
+// Returns the tensor of an argument. NULL means that it is no tensor; *status and `error` then say what it
+// is.
 static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *args, size_t index,
                                      spy_status *status, spyi_text *error) {
     const spy_arg *arg = &args->items[index];
@@ -28081,7 +28148,7 @@ spy_submit_id spy_flush(spy_device *device) {
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
-    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // not a failure, so not reported
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // this is not a failure, so it is not reported
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_images_free_finished(device);
@@ -28131,7 +28198,7 @@ spy_status spy_trim(spy_device *device) {
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
-        status = SPY_OK; // fine: the pool keeps what recordings use
+        status = SPY_OK; // the pool keeps the memory that recordings use, so this is no failure
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;
@@ -28196,7 +28263,8 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     return status;
 }
 
-// Frees what the driver may need until the last build is done: builds, the backend's device, the context.
+// Frees the objects that the driver may need until the last build is done: builds, the backend's device and
+// the context.
 SPYI_FN void spyi_device_free(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_builds_free(device);
@@ -28451,12 +28519,12 @@ typedef struct spyi_varying {
     char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
-    uint32_t location;     // the first location; a matrix takes one for each row
-    uint32_t param; // index of the parameter that is the input or contains it; UINT32_MAX means the result
-    bool field;            // the input or output is a field of that parameter or of the result
-    char *path;            // for a field: its path in the parameter or result, such as ".light.color";
-                           // otherwise ""
-    bool no_diff;          // the field is declared no_diff
+    uint32_t location; // the first location; a matrix takes one for each row
+    uint32_t param;    // index of the parameter that is the input or contains it; UINT32_MAX means the result
+    bool field;        // the input or output is a field of that parameter or of the result
+    char *path;        // for a field: its path in the parameter or result, such as ".light.color";
+                       // otherwise ""
+    bool no_diff;      // the field is declared no_diff
     uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
@@ -28468,10 +28536,10 @@ typedef struct spyi_varyings {
 
 // A function of the module as a shader of one stage.
 typedef struct spyi_stage {
-    bool declared; // the function has [shader("vertex")] or [shader("fragment")]
-    spy_stage other; // if not declared, the stage that it has instead, or SPY_STAGE_NONE
-    spyi_entry entry;                            // its systems are SPYI_SYSTEM_VARYING for inputs and outputs
-    spyi_varyings inputs, outputs;               // inputs and outputs without SV_ values, but with SV_Target
+    bool declared;                 // the function has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;               // if not declared, the stage that it has instead, or SPY_STAGE_NONE
+    spyi_entry entry;              // its systems are SPYI_SYSTEM_VARYING for inputs and outputs
+    spyi_varyings inputs, outputs; // inputs and outputs without SV_ values, but with SV_Target
     spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
 
@@ -29517,9 +29585,9 @@ SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *compiler);
 
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
-// What depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA text
-// (target_cuda*.c). These files read such code and repair it before a driver gets it. All other files use the
-// target's table (spyi_code_target).
+// Everything that depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA
+// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it. All other
+// files use the target's table (spyi_code_target).
 
 // >>names in Slang's code, the same for both targets
 // A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
@@ -29533,17 +29601,18 @@ SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *compiler);
 // The state of a walk over an entry point's parameters, in order; all zero before the first one.
 typedef struct spyi_sl_params {
     size_t end;
-    bool moved; // an earlier parameter was an unsized array: reflection's offsets are wrong from here on
+    bool moved; // an earlier parameter was an unsized array, so the offsets of reflection are wrong from here
+                // on
 } spyi_sl_params;
 
 // The faults of Slang's code that mend() found and could not repair.
 typedef struct spyi_code_faults {
-    bool saved;     // values saved in nested loops of different length
-    bool additions; // gradients of array elements that are read at several indices
+    bool saved;     // the code saves values in nested loops of different length
+    bool additions; // the code adds gradients of array elements that are read at several indices
 } spyi_code_faults;
 
 struct spyi_code_target {
-    int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
+    int32_t format;      // the code format of Slang's session, SPYI_SL_TARGET_*
     const char *profile; // Slang's profile of the target; NULL means that the target has none
     // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
@@ -29558,23 +29627,24 @@ struct spyi_code_target {
     void (*mend)(spyi_code *code, spyi_code_faults *faults);
     // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
-    // Where variables lie in memory. size: bytes of a variable. is_moved: whether a struct's fields have
-    // other offsets than reflection says; field: then the byte offset of field `index` (`last`: unsized
-    // arrays come last). param: byte offset of the entry point's next parameter.
+    // These functions say where variables lie in memory. size() returns the bytes of a variable. is_moved()
+    // returns whether the fields of a struct have other offsets than reflection says; field() then returns
+    // the byte offset of field `index` (`last` tells that unsized arrays come last). param() returns the byte
+    // offset of the entry point's next parameter.
     size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
     bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
     size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
     size_t (*param)(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
 };
 
-// target_spirv.c and target_cuda.c
+// These tables are defined in target_spirv.c and target_cuda.c.
 SPYI_FN const spyi_code_target *spyi_code_spirv(void);
 SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 16 };
 
-enum { SPYI_MOST_INDICES = 24 }; // most indices of a value that is saved in nested loops
+enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
 
 // >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
@@ -29634,17 +29704,16 @@ static inline bool spyi_spirv_is_chain(uint32_t op) {
     return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
 }
 
-// One instruction after another:
-//     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
+// An iterator over instructions: for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
 typedef struct spyi_spirv_at {
-    const uint32_t *words, *w; // w: the first word of the instruction
-    size_t count, at;          // at: number of that word
-    size_t length;             // words of the instruction
+    const uint32_t *words, *w; // `w` is the first word of the instruction
+    size_t count, at;          // `at` is the number of the word `w`
+    size_t length;             // the number of words of the instruction
     uint32_t op;
-    bool broken; // the code is cut off or damaged: the loop ended early
+    bool broken; // the code is cut off or damaged, so the loop ended early
 } spyi_spirv_at;
 
-// The instructions from word `begin` to word `end`.
+// Returns an iterator over the instructions from word `begin` to word `end`.
 static inline spyi_spirv_at spyi_spirv_from(const uint32_t *words, size_t begin, size_t end) {
     spyi_spirv_at i;
     memset(&i, 0, sizeof i);
@@ -29655,7 +29724,7 @@ static inline spyi_spirv_at spyi_spirv_from(const uint32_t *words, size_t begin,
 }
 
 static inline spyi_spirv_at spyi_spirv_first(const uint32_t *words, size_t count) {
-    return spyi_spirv_from(words, 5, count); // behind the header
+    return spyi_spirv_from(words, 5, count); // the header has five words
 }
 
 static inline bool spyi_spirv_next(spyi_spirv_at *i) {
@@ -29668,8 +29737,8 @@ static inline bool spyi_spirv_next(spyi_spirv_at *i) {
     return !i->broken;
 }
 
-// The first returns the operation of the instruction at word `at`, or 0 when `at` is 0. The second returns
-// word `n` of that instruction, or 0 when it is shorter.
+// spyi_spirv_op() returns the operation of the instruction at word `at`, or 0 when `at` is 0.
+// spyi_spirv_word() returns word `n` of that instruction, or 0 when it is shorter.
 static inline uint32_t spyi_spirv_op(const uint32_t *words, uint32_t at) {
     return at ? words[at] & 0xffffu : 0;
 }
@@ -30331,14 +30400,14 @@ struct spyi_sl_worker {
     spyi_mutex lock;        // guards all members below except `global`
     spyi_signal wake, told; // wake: signals the worker; told: signals the threads that wait for it
     spyi_thread thread;
-    spyi_atomic references; // count of its thread, its callers, its sessions and the library
+    spyi_atomic references; // the number of owners: the thread, the callers, the sessions and the library
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
     spyi_sl_task *task;     // NULL means no task
     bool started, ending, ended;
-    bool away;                  // in a libslang call that may last: the caller may leave
-    bool lost;                  // the caller has left or libslang threw: takes no more tasks
+    bool away;                  // a libslang call that may last is running, so the caller may leave
+    bool lost;                  // the caller has left or libslang threw, so the worker takes no more tasks
     bool threw;                 // libslang has thrown an exception, so that the thread never returns
     void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
@@ -30351,7 +30420,7 @@ struct spyi_sl_worker {
 
 // The worker that takes tasks, or NULL. The global lock guards it.
 static spyi_sl_worker *spyi_sl_the_worker;
-// On a worker's thread, that worker; elsewhere NULL.
+// The worker whose thread this is; NULL on all other threads.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
 
 // >>exceptions of libslang
@@ -30543,7 +30612,7 @@ void spyi_sl_live_close(spyi_sl_live *live) {
     spyi_sl_worker *w = live->worker;
     if (w == spyi_sl_this_worker) {
         spyi_sl_live_free(live);
-    } else if (w->fork_count == spyi_fork_count()) { // else worker and lock belong to the parent process
+    } else if (w->fork_count == spyi_fork_count()) { // otherwise worker and lock belong to the parent process
         spyi_mutex_lock(&w->lock);
         live->next = w->closing;
         w->closing = live;
@@ -30775,13 +30844,14 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
 
 // >>files that a unit depends on
 
-typedef struct spyi_source_ask { // a call of the file hook, made on the thread that waits
+typedef struct spyi_source_ask { // a call of the file hook, which runs on the thread that waits for the
+                                 // worker
     const spyi_compiler *compiler;
     const char *path;
     spyi_text *out;
     uint64_t stamp;
     bool opened, good;
-    size_t bad_size; // when not good: the size that the hook gave with data NULL
+    size_t bad_size; // the size that the hook gave together with data NULL, when it is not good
 } spyi_source_ask;
 
 static void spyi_source_ask_stamp(void *context) {
@@ -30805,7 +30875,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
             (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
-        if (!grown) return; // without memory, changes of this file go unnoticed
+        if (!grown) return; // changes of this file go unnoticed when memory runs out
         unit->watched = grown;
     }
     unit->watched[unit->watched_count].path = spyi_strdup(path);
@@ -30845,11 +30915,11 @@ bool spyi_unit_changed(const spyi_unit *unit) {
 // Appends the path in plain form, for comparing paths: "a/./b/../c.slang" and "a\c.slang" become "a/c.slang".
 static void spyi_source_plain_path(const char *path, spyi_text *out) {
     if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
-    size_t root = out->size, climbs = root; // up to `climbs` the path has only ".."
+    size_t root = out->size, climbs = root; // up to `climbs` the path consists of ".." only
     while (*path) {
         size_t n = strcspn(path, "/\\");
         bool up = n == 2 && path[0] == '.' && path[1] == '.';
-        if (up && out->size > climbs) { // removes the last part
+        if (up && out->size > climbs) { // removes the last part of the path
             while (out->size > root && out->data[out->size - 1] != '/') --out->size;
             if (out->size > root) --out->size;
             out->data[out->size] = '\0';
@@ -30863,7 +30933,7 @@ static void spyi_source_plain_path(const char *path, spyi_text *out) {
 }
 
 bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
-    if (other->has_given && !other->given_path) return false; // its path is no file's
+    if (other->has_given && !other->given_path) return false; // the path of `other` does not name a file
     spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     bool found = false;
     spyi_source_plain_path(other->path, &wanted);
@@ -35315,8 +35385,9 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
 
 // >>compiler/stage.c ----------------------------------------------------------------------------------------
 
-// Describes functions as vertex and fragment shaders: which parameters the stage fills or takes, and where its inputs
-// and outputs lie; and moves what a stage's SPIR-V takes, so that two stages share one interface.
+// Describes functions as vertex and fragment shaders: which parameters the stage fills or takes, and where
+// its inputs and outputs lie. Also moves the bindings that the SPIR-V of a stage takes, so that two stages
+// share one interface.
 
 SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
     return stage == SPYI_STAGE_VERTEX     ? SPYI_SL_STAGE_VERTEX
@@ -35329,11 +35400,11 @@ SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
 typedef struct spyi_sl_stage_walk {
     spyi_unit *unit;
     spyi_sl_live *live;
-    spyi_varyings *list, *systems; // systems: SV_ values
+    spyi_varyings *list, *systems; // `systems` gets the SV_ values, `list` all others
     uint32_t category;             // SPYI_SL_CATEGORY_INPUT or _OUTPUT
     uint32_t param;
     bool targets; // locations are the numbers of SV_Target
-    bool failed;  // out of memory
+    bool failed;  // memory ran out
 } spyi_sl_stage_walk;
 
 static char *spyi_sl_upper(const char *text) {
@@ -35506,12 +35577,12 @@ bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stag
     q.stage = stage;
     q.out = out;
     q.good = true;
-    if (!spyi_sl_name_is_safe(name)) return true; // it is no entry point
+    if (!spyi_sl_name_is_safe(name)) return true; // a function with such a name is no entry point
     size_t before = error->size;
     spyi_memo_ask(&m, unit, 'g', name);
     spyi_memo_add_number(&m, stage);
     if (!spyi_memo_recall(&m, spyi_stage_memo_fields, out)) {
-        spyi_stage_free(out); // parts of a damaged answer
+        spyi_stage_free(out); // frees the parts of a damaged answer
         q.good = false;
         spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
         if (q.good) spyi_memo_keep(&m, spyi_stage_memo_fields, out);
@@ -35541,7 +35612,7 @@ void spyi_stage_free(spyi_stage *stage) {
 
 // >>interpolation
 
-enum { // SPIR-V's numbers
+enum { // These are numbers of SPIR-V.
     SPYI_STAGE_INPUT = 1,
     SPYI_STAGE_NO_PERSPECTIVE = 13,
     SPYI_STAGE_FLAT = 14,
@@ -35567,7 +35638,7 @@ void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings 
 
 // >>one interface for two stages
 
-enum { // SPIR-V's numbers
+enum { // These are numbers of SPIR-V.
     SPYI_MOVE_BINDING = 33,
     SPYI_MOVE_SET = 34,
     SPYI_MOVE_OFFSET = 35,
@@ -35977,8 +36048,10 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 // >>types
 
-enum { SPYI_SL_DEEPEST_FIELD = 32 }; // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
-                                     // p; }
+enum {
+    SPYI_SL_DEEPEST_FIELD = 32
+};  // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
+    // p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
@@ -37016,8 +37089,9 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     unsigned kind = lib->spReflectionDecl_getKind(decl);
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
-    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang has added this
-                                                                             // declaration
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0)
+        return; // Slang has added this
+                // declaration
     // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
         kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;
@@ -37504,8 +37578,9 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    if (block) at.binding = at.entry_binding; // Slang 2026.12 and 2026.14.1 number bindings like this; for
-                                              // globals the number is 0
+    if (block)
+        at.binding = at.entry_binding; // Slang 2026.12 and 2026.14.1 number bindings like this; for
+                                       // globals the number is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
     at.data_size = w->target->size(w->unit, held);
     if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
@@ -37713,13 +37788,13 @@ SPYI_FN uint32_t spyi_code_features(const spyi_code *code) {
 // array takes one number for each element. Formats of typed buffers that Slang leaves open are filled in.
 // Source: SPIR-V 1.6, sections 3 and 2.16.
 
-enum { // SPIR-V's numbers; those of operations are in target.h
+enum { // These are numbers of SPIR-V; those of operations are in target.h.
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
     SPYI_CAPABILITY_SHADER = 1,
-    SPYI_CAPABILITY_TEXTURES_DYNAMIC = 29, // SampledImageArrayDynamicIndexing
-    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30,  // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_TEXTURES_DYNAMIC = 29, // SPIR-V calls it SampledImageArrayDynamicIndexing
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30,  // SPIR-V calls it StorageBufferArrayDynamicIndexing
     SPYI_CAPABILITY_RW_TEXTURES_DYNAMIC = 31,
     SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
     SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
@@ -37733,21 +37808,20 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX means that it has no such decoration
-    uint32_t storage;      // for a variable: its storage class; UINT32_MAX means that the id is no variable
-    uint32_t type;         // for a variable or pointer: the type it points to; for an array: the element type
+    uint32_t set, binding; // UINT32_MAX means that the id has no such decoration
+    uint32_t storage;      // the storage class of a variable; UINT32_MAX means that the id is no variable
+    uint32_t type;         // the type that a variable or pointer points to, or the element type of an array
     uint32_t value;        // the value of a constant
     uint32_t number;       // the new binding
-    uint32_t image;        // for an image type: the word of its instruction
-    uint32_t op; // for a sampler, sampled image, run-time array or struct type: the operation that declares
-                 // it
-    uint32_t handle;             // for a variable of the table of handles: its spyi_handle_kind
-    uint32_t function, position; // for a parameter: its function, and its index there
+    uint32_t image;        // the word at which the instruction of an image type begins
+    uint32_t op;     // the operation that declares a sampler, sampled image, run-time array or struct type
+    uint32_t handle; // the spyi_handle_kind of a variable of the table of handles
+    uint32_t function, position; // the function of a parameter, and the parameter's index there
 } spyi_code_id;
 
 // One use of a uniform buffer's variable or of one of its members.
 typedef struct spyi_code_use {
-    uint32_t variable, member; // member UINT32_MAX: the use is of the variable itself
+    uint32_t variable, member; // `member` UINT32_MAX means that the use is of the variable itself
 } spyi_code_use;
 
 typedef struct spyi_code_scan {
@@ -37757,8 +37831,9 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
-    uint32_t function, parameters; // the function that is being read, and the number of its parameters so far
-    bool failed;                   // out of memory
+    uint32_t function, parameters; // `function` is the function that is being read, `parameters` the number
+                                   // of its parameters so far
+    bool failed;                   // memory ran out
 } spyi_code_scan;
 
 static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
@@ -37909,7 +37984,7 @@ enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 // Returns SPIR-V's image format for texels of a type; 0 if there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
-        uint8_t scalar, formats[3]; // for one, two and four columns
+        uint8_t scalar, formats[3]; // `formats` are for one, two and four columns
     } list[] = {
         { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
         { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
@@ -38002,7 +38077,7 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
         if (i.op != SPYI_OP_TEXEL_POINTER || i.length < 6) continue;
         const uint32_t *image = spyi_code_image(s, w[3]);
         if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
-            continue; // R32i, R32ui
+            continue; // R32i and R32ui are formats of single 32-bit integers
         const char *path = "?";
         bool texture = false;
         for (uint32_t k = 0; k < inputs->count; ++k) {
@@ -38103,7 +38178,8 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strpbrk(p->path, ".["); // not a member or element of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // the path names a whole parameter, not a
+                                                                // member or element of one
             if (p->kind != SPYI_INPUT_BINDING || own != (parameter == 1)) continue;
             bool constant = bindings[i].texel || bindings[i].kind;
             uint32_t id =
@@ -38153,9 +38229,9 @@ static bool spyi_code_is_input(const spyi_code_id *v, const spyi_inputs *inputs,
     return false;
 }
 
-// Slang makes of DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
-// type, in one set, and most of them with one binding. Gives each the set of handles and the binding of its kind.
-// Returns false when there are too many parameters.
+// Gives each array of handles the set of handles and the binding of its kind. Slang makes of
+// DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
+// type, in one set, and most of them with one binding. Returns false when there are too many parameters.
 static bool spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                               spyi_text *messages) {
     bool any = false;
@@ -38314,7 +38390,7 @@ static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uin
         image[SPYI_IMAGE_FORMAT] = spyi_code_common_format(s, image, formats, count);
         *failed = image[SPYI_IMAGE_FORMAT] == 0;
         uint32_t own = image[1], equal = *failed ? 0 : spyi_code_equal_image(s, image);
-        // The one that is declared first stays.
+        // The image type that is declared first stays.
         if (equal && s->ids[equal].image < (uint32_t)(image - s->words))
             spyi_code_merge_images(s, own, equal);
         else if (equal) spyi_code_merge_images(s, equal, own);
@@ -38376,13 +38452,14 @@ spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint3
 enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
-    uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
-    uint32_t stored; // for a variable: word of the last store to it before the current instruction
-    // For an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    uint32_t at; // the word of the instruction that defines the id, for the operations in spyi_saved_read();
+                 // otherwise 0
+    uint32_t stored; // the word of the last store to a variable before the current instruction
+    // The number of dimensions of an array type that are loops, if their lengths differ; otherwise 0.
     uint32_t depth;
-    bool counter; // its name is _pc
-    bool zeroed;  // that store sets it to 0
-    bool partial; // it points to a part of a saved array with several values
+    bool counter; // the name of the id is _pc
+    bool zeroed;  // the store at `stored` sets the variable to 0
+    bool partial; // the pointer points to a part of a saved array with several values
 } spyi_saved_id;
 
 typedef struct spyi_saved_code {
@@ -38404,7 +38481,7 @@ static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t 
 // A sequence of access chains, each starting at the result of the one before, as a single one: the variable
 // at its start and all indices.
 typedef struct spyi_saved_chain {
-    uint32_t root, count, own; // own: number of the first index of the last instruction
+    uint32_t root, count, own; // `own` is the number of the first index of the last instruction
     uint32_t indices[SPYI_MOST_INDICES];
 } spyi_saved_chain;
 
@@ -38424,7 +38501,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// Returns the type of the part of `type` at `index`; 0 if not known.
+// Returns the type of the part of `type` at `index`; 0 means that it is not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -38434,7 +38511,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Returns the word of the instruction that first sets a loop's counter; 0 if not known.
+// Returns the word of the instruction that first sets a loop's counter; 0 means that it is not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -38444,11 +38521,11 @@ static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
 }
 
 typedef struct spyi_saved_found {
-    uint32_t wrong, right; // number of pairs of indices in the wrong and in the right order
+    uint32_t wrong, right; // the number of pairs of indices in the wrong and in the right order
     bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// Returns the type of the variable at a chain's start; 0 if not known.
+// Returns the type of the variable at a chain's start; 0 means that it is not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
@@ -38489,7 +38566,7 @@ static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) 
             type = spyi_saved_word(c, type, 2);
         }
         if (depth > c->ids[array].depth && depth > 1 && unequal && named)
-            c->ids[array].depth = depth; // the longest chain
+            c->ids[array].depth = depth; // the longest chain determines the depth
         if (depth && named) continue;
         type = spyi_saved_part(c, array, chain->indices[at]);
         depth = 1;
@@ -38655,20 +38732,25 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 // Other stores are not changed. Stores that look like the fault but fail a condition are reported, and the
 // code stays as it was.
 
-enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
+enum {
+    SPYI_ADDITION_MOST_PARTS = 64
+};  // the largest number of members of a struct, or elements of an array,
+    // that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
-    uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
-    uint32_t slot;  // For a variable or pointer parameter of the current function: its number, from 1 on.
-    uint32_t label; // for a block of the current function: its number, from 1 on
-    // For a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
+    uint32_t at;    // the word of the instruction that defines the id; 0 means that no instruction that
+                    // matters here defines it
+    uint32_t root;  // the variable or parameter that a pointer points into; for other ids the id itself
+    uint32_t slot;  // The number, from 1 on, of a variable or pointer parameter of the current function.
+    uint32_t label; // the number, from 1 on, of a block of the current function
+    // The block that set the variable to zero and since then only stored elements; 0 means that there is
+    // none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
     uint32_t stores;              // number of elements stored in `block`
-    bool backward, zero, context; // what SPYI_ADDITION_... in its name says
+    bool backward, zero, context; // the name has SPYI_ADDITION_BACKWARD, _ZERO or _CONTEXT in it
     bool gradient;                // the value depends on the gradients that the function is given
-    // For an access chain: an index is not constant. For a variable: the same for a store in `block`.
+    // An access chain has an index that is not constant, or a store in `block` to the variable has one.
     bool varies;
 } spyi_addition_id;
 
@@ -38680,8 +38762,8 @@ typedef struct spyi_addition_code {
     // For each block of the current function a byte for each slot: 1 when its value may depend on gradients
     // there.
     uint8_t *states;
-    uint32_t slots; // bytes of `states` for each block
-    uint32_t *out;  // the new code
+    uint32_t slots; // the number of bytes of `states` for each block
+    uint32_t *out;  // gets the new code
     size_t out_count, out_capacity;
     bool failed, unclear;
     uint32_t changed;
@@ -39040,10 +39122,10 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0 means no definition
+    uint32_t at;     // the word of the id's definition; 0 means that it has none
     uint32_t uses;   // number of words in functions that equal the id, without its definition
-    bool zeros, sum; // for a function: it is Slang's dzero or dadd of an array type
-    bool escapes;    // for a variable: an instruction uses it and does not load or store all of it
+    bool zeros, sum; // the function is Slang's dzero or dadd of an array type
+    bool escapes;    // an instruction uses the variable and does not load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -39051,16 +39133,17 @@ typedef struct spyi_sparse_code {
     size_t count;
     spyi_sparse_id *ids;
     uint32_t bound;
-    uint32_t *starts; // first word of each instruction in functions
+    uint32_t *starts; // the first word of each instruction in functions
     uint32_t instructions;
-    uint8_t *edits; // for each instruction 1: removed, 2: the call of a sum, replaced; 0: unchanged
+    uint8_t *edits; // for each instruction: 1 means removed, 2 means the call of a sum, which is replaced, 0
+                    // means unchanged
 } spyi_sparse_code;
 
 // One addition of an element: sum[indices] += value.
 typedef struct spyi_sparse_sum {
     uint32_t variable, pointer_type, depth, value;
     uint32_t indices[SPYI_SPARSE_DEPTH];
-    uint32_t scratch[3]; // ids of removed instructions, used by the new ones
+    uint32_t scratch[3]; // ids of removed instructions, which the new ones use
 } spyi_sparse_sum;
 
 static const uint32_t *spyi_sparse_at(const spyi_sparse_code *c, uint32_t instruction) {
@@ -39071,7 +39154,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// Returns the operation that defines `id`; 0 if unknown.
+// Returns the operation that defines `id`; 0 means that it is unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -39238,7 +39321,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
             if (length < (op == SPYI_OP_FUNCTION ? 5u : 4u)) return false;
             id = w[2];
             break;
-        case SPYI_OP_NAME: // no user's function with arrays has the name "Array.dadd"
+        case SPYI_OP_NAME: // no function of a user that takes arrays has the name "Array.dadd"
             for (int k = 0; k < 2 && length > 3 && w[1] < c->bound; k++) {
                 size_t size = strlen(names[k]);
                 if (strncmp((const char *)(w + 2), names[k], size)) continue;
@@ -39446,7 +39529,7 @@ enum { SPYI_SPIRV_FIRST_NO_DOUBLE = 11, SPYI_SPIRV_DOUBLE_TYPES = 8 };
 static bool spyi_spirv_check_doubles(const uint32_t *words, size_t count, spyi_text *messages) {
     enum { EXT_INST = 12, TYPE_FLOAT = 22, TYPE_VECTOR = 23 };
     const size_t most = sizeof spyi_spirv_no_double / sizeof spyi_spirv_no_double[0];
-    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // double and its vectors
+    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // `types` lists double and its vectors
     for (size_t at = 5; at < count;) {
         const uint32_t *op = words + at;
         uint32_t length = op[0] >> 16, number = op[0] & 0xffff, wanted = 0;
@@ -39696,8 +39779,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
 // number of its own.
 
 typedef struct spyi_saved_group {
-    char *from;  // position of the "[" of the index
-    size_t size; // bytes of the index with both brackets
+    char *from;  // the position of the "[" of the index
+    size_t size; // the number of bytes of the index with both brackets
 } spyi_saved_group;
 
 // Finds the indices at `at`, "[..][..]", and returns their number.
@@ -39758,14 +39841,14 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
 
 bool spyi_code_order_saved_text(char *body) {
     static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // names that are done, each as " NAME "
+    spyi_text done = { NULL, 0, 0 }; // lists the names that are done, each as " NAME "
     bool clear = true;
     for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
         spyi_saved_group groups[SPYI_MOST_INDICES];
         uint32_t depth = 0, wrong = 0, right = 0, count;
         const char *before = NULL;
         char *name = c, mark[64];
-        char *first = c; // the first index
+        char *first = c; // `first` is the position of the first index
         for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
             open += (first[-1] == ']') - (first[-1] == '[');
         name = first;
@@ -39802,25 +39885,25 @@ bool spyi_code_order_saved_text(char *body) {
 // = ...;
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL means a free slot of the hash table
+    const char *at; // where the name stands in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // same as in spyi_addition_id
-    bool zero;                     // it was assigned a gradient's zero
+    uint32_t block, loose, stores; // these members mean the same as in spyi_addition_id
+    bool zero;                     // the variable was assigned the zero of a gradient
     bool context, varies;
-    const char *type; // where its declaration begins, with the type
+    const char *type; // where the declaration of the name begins, with the type
 } spyi_addition_name;
 
 typedef struct spyi_addition_text {
-    spyi_addition_name *names; // a hash table
-    uint32_t capacity, used;   // capacity: a power of two
-    const char **adds;         // statements that must become additions
+    spyi_addition_name *names; // this array is a hash table
+    uint32_t capacity, used;   // `capacity` is a power of two
+    const char **adds;         // lists statements that must become additions
     uint32_t add_count, block;
     bool failed, unclear;
 } spyi_addition_text;
 
-// One statement, or a block's head with its "{", or a "}".
+// One statement, or the head of a block with its "{", or a "}".
 typedef struct spyi_addition_statement {
-    const char *begin, *end, *equals; // equals: the "=" of an assignment, or NULL
+    const char *begin, *end, *equals; // `equals` points to the "=" of an assignment, or is NULL
     bool is_block;
 } spyi_addition_statement;
 
@@ -39833,7 +39916,7 @@ static bool spyi_addition_digit(char c) {
 static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
     const char *at = *c;
     for (; at < end && !spyi_is_word(*at); at++)
-        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // #line
+        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // skips a #line directive
     *token = at;
     while (at < end && (spyi_is_word(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
     *c = at;
@@ -39877,7 +39960,7 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     for (;;) {
         while (c < end && (*c == ' ' || *c == '\n' || *c == '\r' || *c == '\t')) c++;
         if (c >= end || *c != '#') break;
-        while (c < end && *c != '\n') c++; // #line
+        while (c < end && *c != '\n') c++; // skips a #line directive
     }
     s->begin = c;
     for (; c < end; c++) {
@@ -39908,7 +39991,8 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
     if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
         spyi_addition_begins(token, size, "return"))
         return NULL;
-    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // "TYPE NAME" or "NAME"
+    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // the statement begins with "TYPE NAME"
+                                                                     // or "NAME"
         last = end;
         while (last > s->begin && spyi_is_word(last[-1])) last--;
         last_size = (size_t)(end - last);
@@ -39973,7 +40057,7 @@ static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const 
             for (size_t i = 0; i < sizeof types / sizeof *types; i++)
                 type = type || spyi_addition_begins(token, size, types[i]);
         if (!zero && !type) return false;
-        if (type && c < end && *c == '<') // Matrix<float, 3, 3>
+        if (type && c < end && *c == '<') // a type with template arguments, such as Matrix<float, 3, 3>
             while (c < end && *c != '>') c++;
         zeros += zero;
     }
@@ -40162,7 +40246,7 @@ static const char spyi_addition_helpers[] =
 
 typedef struct spyi_addition_output {
     const char *body;
-    spyi_text text, structs; // structs: names with an addition function, each as " NAME "
+    spyi_text text, structs; // `structs` lists names that have an addition function, each as " NAME "
     const char *copied;      // `text` contains the body up to here
     bool any;
 } spyi_addition_output;
@@ -40251,7 +40335,7 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
         if (*c != ',' && *c != ')') continue;
         const char *name = c;
         while (spyi_is_word(name[-1])) name--;
-        if (name == c || spyi_addition_digit(*name)) continue; // a "," between template arguments
+        if (name == c || spyi_addition_digit(*name)) continue; // skips a "," between template arguments
         spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
         if (!n) break;
         n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);
@@ -40796,19 +40880,19 @@ SPYI_COLD_END
 // Modules and functions, which a user loads and finds by name: their declarations, their reload, and work
 // that needs their code while other threads use the device.
 
-typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+typedef struct spyi_reflection spyi_reflection; // trees of declarations (reflect.c)
 
-// What a module that fusion has made keeps (src/fuse).
+// The data of a module that fusion has made (src/fuse).
 typedef struct spyi_fused {
-    spyi_text text;          // its Slang text
-    spyi_text no_derivative; // why its function has no derivative; empty: it has one
-    spyi_text summary;       // what was fused, for spy_explain_call()
+    spyi_text text;          // the Slang text of the module
+    spyi_text no_derivative; // the reason why its function has no derivative; empty means that it has one
+    spyi_text summary;       // a description of the fused calls, for spy_explain_call()
     spy_fuse_reduction
-        reduction;         // reduction of the function `whole`; the library calls the other functions for it
-    spy_dims dims;         // dimensions that the reduction removes; none: all of them
-    const spyi_type *type; // type of the reduced value
-    // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
-    // their gradients. NULL without a reduction; `seeded` also without a derivative.
+        reduction; // the reduction of the function `whole`, for which the library calls the other functions
+    spy_dims dims; // the dimensions that the reduction removes; none means all of them
+    const spyi_type *type; // the type of the reduced value
+    // Functions of the module for a reduction: one that gives an element, one that reduces elements, and one
+    // that gives their gradients. NULL without a reduction; `seeded` is NULL also without a derivative.
     spy_function *element, *total, *seeded;
 } spyi_fused;
 
@@ -40821,29 +40905,31 @@ struct spy_module {
     spy_function *functions; // the functions found so far
     spy_module **link;       // the modules that its desc links, each retained
     size_t link_count;
-    uint32_t generation; // number of reloads so far
+    uint32_t generation; // the number of reloads so far
     bool reloading;      // the reload in progress replaces its code
-    bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
-    bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
-    bool tried; // a reload of it has failed since the last look at the files
+    bool stale; // the module needs a reload: the last one failed, or it was loaded with code that a reload
+                // replaced
+    bool fixed; // the library made the module from another one, and makes it anew when that one is reloaded
+    bool tried; // a reload of the module has failed since the last look at the files
     spyi_unit *fresh;  // the new code of the reload in progress
     spyi_fused *fused; // NULL means that the module is a user's
-    uint32_t users;    // threads outside of the device that use `unit`, which stays until they are back
+    uint32_t users;    // the number of threads outside of the device that use `unit`, which stays until they
+                       // are back
     spy_module *previous, *next;
 };
 
 #define SPYI_RECENT_PLANS 4
 
-// What spy_declare() has set for one parameter.
+// The declaration of one parameter by spy_declare().
 typedef struct spyi_declaration {
     const char *name;  // NULL means that the argument is given by position
-    uint32_t position; // among the arguments without a name
-    const char *type;  // as in spy_arg; NULL if there is none
-    uint8_t map_count; // as spy_arg._map_count; 0 means no mapping
+    uint32_t position; // the position among the arguments without a name
+    const char *type;  // the same as in spy_arg; NULL means that no type is declared
+    uint8_t map_count; // the same as spy_arg._map_count; 0 means no mapping
     int8_t map[SPY_MAX_RANK];
 } spyi_declaration;
 
-typedef struct spyi_declared { // one allocation with all that it points to
+typedef struct spyi_declared { // one allocation together with all data that it points to
     spyi_declaration *items;
     uint32_t count;
 } spyi_declared;
@@ -40852,13 +40938,14 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    spyi_declared *declared;  // NULL if spy_find_function() found the function
+    spyi_declared *declared;  // the declarations; NULL if spy_find_function() found the function
     uint32_t id;              // part of the plan key
-    spyi_overloads overloads; // empty: a reload has removed the function
+    spyi_overloads overloads; // empty after a reload that removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    bool reduces;                                // it ends in a reduction; src/fuse makes its calls
-    struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
+    bool reduces; // the function ends in a reduction, so src/fuse makes its calls
+    struct spyi_plan *recent[SPYI_RECENT_PLANS]; // plans that are tried before the cache's table, most recent
+                                                 // first
     spy_function *next;
 };
 
@@ -40871,25 +40958,26 @@ typedef struct spyi_dropped_unit {
 // Functions to call when code changes; src/call gives them to the device. They run within the device and do
 // not wait.
 typedef struct spyi_code_listener {
-    // The function's code is about to be freed or replaced.
+    // Called before the function's code is freed or replaced.
     void (*forget)(spy_device *device, const spy_function *function);
     // Called after a reload: starts threads that compile the new code of prepared calls.
     void (*reloaded)(spy_device *device);
-    void (*collect)(spy_device *device);        // takes over what compile threads have made
-    bool (*renewing)(const spy_device *device); // whether a compile thread is still at work
+    void (*collect)(spy_device *device);        // takes over the results of compile threads
+    bool (*renewing)(const spy_device *device); // returns whether a compile thread is still at work
 } spyi_code_listener;
 
 // >>outside.c
 // spyi_step_out() leaves the device for work that does not need it; spyi_step_in() comes back. Other threads
-// use the device meanwhile: only `module`, plans and what the caller has retained itself are sure to stay.
-// For linked modules the caller counts their `users` itself.
+// use the device meanwhile: only `module`, plans, and objects that the caller has retained itself are sure to
+// stay. For linked modules the caller counts their `users` itself.
 SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
 // Like spyi_step_out(), to make the thing that `work` and the bytes at `key` identify: spyi_is_under_way()
 // finds it meanwhile.
 SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
                                    const void *work, const void *key, size_t key_size);
 SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
-// Mark the begin and the end of such work on another thread; both are called inside the device.
+// spyi_outside_begin() and spyi_outside_end() mark the begin and the end of work outside of the device on
+// another thread; both are called inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
 // Waits outside of the device until no thread makes what `work` and `key` identify.
@@ -40901,19 +40989,20 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
 // Releases the unit now or later, without waiting.
 SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit);
-// now; NULL means that the list is empty
+// releases the units at once; NULL means that the list is empty
 SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped);
 
 // >>module.c
 SPYI_FN void spyi_modules_attach(spy_device *device);
-SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
-// Returns the compiler of a new device; NULL when out of memory. `bounds_record`: the device address of the
+SPYI_FN void spyi_modules_free_all(spy_device *device); // is called at the device's release
+// Returns the compiler of a new device; NULL when out of memory. `bounds_record` is the device address of the
 // record in which kernels note bad indices, or 0.
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
-// Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
-// Leaves the device meanwhile. Released by the caller; NULL, and then `error` and *status say why.
+// Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave
+// alone. Leaves the device meanwhile. The caller releases the module. NULL means failure; `error` and *status
+// then say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
 // Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
@@ -40922,19 +41011,19 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
                                     spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
-// Returns a type by its name in the module; NULL if there is none. Leaves the device meanwhile, since it may
-// wait for the compiler.
+// Returns a type by its name in the module; NULL means that there is none. Leaves the device meanwhile, since
+// it may wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
 
-// Returns the module's function with this name and these declarations (NULL: none), which it takes over when
-// it makes the function. NULL means that the error has been reported under `function`.
+// Returns the module's function with this name and these declarations (NULL means none), which it takes over
+// when it makes the function. NULL means that the error has been reported under `function`.
 SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
                                        const char *function);
 
 // >>declared.c
-// Returns what is declared for the argument of this name, or with none for that of this position among those
-// without a name, or NULL if nothing is.
+// Returns the declaration for the argument of this name. For an argument without a name it returns that of
+// this position among those without a name. NULL means that nothing is declared.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
 // Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in one allocation
@@ -40947,7 +41036,7 @@ SPYI_FN void spyi_declared_add(spyi_declared *declared, char **at, const spyi_de
 SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
-SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
+SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // takes NULL, too
 
 // >>reload.c
 typedef struct spyi_reload_job spyi_reload_job;
@@ -41033,7 +41122,7 @@ SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
 
 // >>module/module.c -----------------------------------------------------------------------------------------
 
-// Modules and functions: what a user loads and finds by name.
+// Modules and functions, which a user loads and finds by name.
 
 // The library's own Slang files: the one that `import slangpy;` finds, and those that it includes.
 static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
@@ -41058,7 +41147,8 @@ static const char *spyi_module_name(const spy_module *module) {
 
 SPYI_FN void spyi_modules_attach(spy_device *device) {
     static const spyi_object_table modules = { spyi_module_release, NULL };
-    static const spyi_object_table functions = { NULL, spyi_function_owner }; // freed with their module
+    static const spyi_object_table functions = { NULL, spyi_function_owner }; // functions are freed with
+                                                                              // their module
     static const spyi_module_table table = { spyi_find_module_type, spyi_module_name };
     device->ctx.tables[SPYI_KIND_MODULE - SPYI_KIND_DEVICE] = &modules;
     device->ctx.tables[SPYI_KIND_FUNCTION - SPYI_KIND_DEVICE] = &functions;
@@ -41087,7 +41177,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
 
 SPYI_FN void spyi_modules_free_all(spy_device *device) {
     while (device->modules)
-        spyi_module_free(device->modules); // newest first: a module before those that it links
+        spyi_module_free(device->modules); // the newest is freed first: a module before those that it links
     spyi_release_units(&device->ctx, device->dropped_units);
     device->dropped_units = NULL;
 }
@@ -41142,7 +41232,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack has modules by their names
+    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack knows modules by their names
     if (!desc->path && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
@@ -41397,7 +41487,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "use",
             function, name, module->name);
     } else if ((found = spyi_known_function(module, name, declared)) ==
-               NULL) { // else another thread has added it meanwhile
+               NULL) { // otherwise another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {
@@ -41487,9 +41577,9 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
 
 // >>module/declared.c ---------------------------------------------------------------------------------------
 
-// Declared functions: spy_declare() makes a function of one that is known, with mappings and types of its
-// parameters. It has the same name and code, so that a reload and all that takes a function treat it as any
-// other.
+// Declared functions: spy_declare() makes a function from a known one, with mappings and types of its
+// parameters. It has the same name and code, so that a reload, and all functions that take a function, treat
+// it as any other.
 
 // >>finding
 
@@ -41646,7 +41736,7 @@ SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at) 
 }
 
 // Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
-// those of the list that say nothing are left out. NULL with `status` set on failure.
+// declarations of the list that say nothing are left out. On failure it returns NULL and sets `status`.
 static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, spy_status *status,
                                          spyi_text *error) {
     const spyi_declared *had = function->declared;
@@ -41663,7 +41753,7 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
         return NULL;
     }
     for (uint32_t i = 0; had && i < had->count; i++) spyi_declared_add(made, &at, &had->items[i]);
-    spy_function view = *function; // the function as it is declared so far
+    spy_function view = *function; // the function with the declarations that it has so far
     view.declared = made;
     uint32_t position = 0;
     for (size_t i = 0; i < list.count && *status == SPY_OK; i++) {
@@ -41714,7 +41804,7 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
     }
     if (status == SPY_OK && declared->count)
         found = spyi_function_of(function->module, function->name, declared, name);
-    else if (status == SPY_OK) found = function; // nothing is declared
+    else if (status == SPY_OK) found = function; // without declarations the function itself is the result
     else spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
     if (!found || found->declared != declared) free(declared);
     spyi_text_free(&error);
@@ -41724,14 +41814,13 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
 
 // >>module/reflect.c ----------------------------------------------------------------------------------------
 
-// Reflection as users see it: a module's tree of declarations, built at the first request, and look-ups in
-// it.
+// Reflection for users: a module's tree of declarations, built at the first request, and look-ups in it.
 
 struct spyi_reflection {
     spyi_declarations *declarations;
-    uint32_t unit;          // serial of the unit that the declarations are of
-    spyi_reflection *older; // reflection of units before a reload; kept, because users may still hold
-                            // pointers into them
+    uint32_t unit;          // the serial of the unit to which the declarations belong
+    spyi_reflection *older; // the reflection of units before a reload, which is kept because users may still
+                            // hold pointers into it
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -41788,7 +41877,7 @@ static bool spyi_same_path(const char *a, const char *b) {
 
 static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
     const spy_decl *found = NULL;
-    for (uint32_t i = 0; i < node->child_count && !found; i++) // outer declarations first
+    for (uint32_t i = 0; i < node->child_count && !found; i++) // searches the outer declarations first
         if (spyi_same_path(node->children[i].path, path)) found = &node->children[i];
     for (uint32_t i = 0; i < node->child_count && !found; i++) found = spyi_decl_at(&node->children[i], path);
     return found;
@@ -41937,16 +42026,16 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
 // own (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the
 // old code within the device, which takes microseconds. A device has one job at a time.
 
-typedef struct spyi_reload_event { // one call of the hook, to be made later
-    spy_module *module;            // retained
+typedef struct spyi_reload_event { // one call of the hook, which is to be made later
+    spy_module *module;            // the event holds one reference
     spy_status status;
     char *message;
 } spyi_reload_event;
 
-typedef struct spyi_reload_run { // state of one public call
+typedef struct spyi_reload_run { // the state of one public call
     spy_device *device;
     const char *function;
-    spy_status status; // that of the first failure
+    spy_status status; // the status of the first failure
     spy_reload_info info;
     spyi_reload_event *events;
     size_t event_count;
@@ -41959,7 +42048,7 @@ typedef struct spyi_reload_function {
 } spyi_reload_function;
 
 typedef struct spyi_reload_part { // one module of a job
-    spy_module *module;           // retained
+    spy_module *module;           // the part holds one reference
     spyi_reload_function *functions;
     size_t function_count;
 } spyi_reload_part;
@@ -41969,10 +42058,10 @@ struct spyi_reload_job {
     spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL means the text that it was made of
+    char *source; // the root's new text; NULL means the text from which it was made
     bool compiled;
     spy_status status;
-    size_t failed; // index of the part that failed
+    size_t failed; // the index of the part that failed
     spyi_text error;
     spyi_dropped_unit *dropped; // the device's dropped units, which the job releases
     spyi_outside outside;
@@ -42133,8 +42222,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false
-// when out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones.
+// Returns false when out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -42143,7 +42232,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
         (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
-    size_t at = count; // new ones come first in the module's list, and last here
+    size_t at = count; // new functions come first in the module's list, and last in this array
     for (spy_function *f = part->module->functions; at > old; f = f->next) grown[--at].function = f;
     part->functions = grown;
     part->function_count = count;
@@ -42271,7 +42360,8 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
         }
         for (spy_module *m = device->modules; m; m = m->next) {
             if (m->reloading || m->fixed || !spyi_reload_uses_marked(m)) continue;
-            m->stale = device->reload_looking = true; // loaded with the old code while the job compiled
+            m->stale = device->reload_looking = true; // the module was loaded with the old code while the job
+                                                      // compiled
             m->tried = false;
         }
         device->listener->reloaded(device);
@@ -42363,7 +42453,7 @@ spy_status spy_reload_module(spy_module *module, const char *source) {
     spyi_reload_run run;
     if (spyi_reload_enter(&run, module, SPYI_KIND_MODULE, "spy_reload_module") != SPY_OK) return run.status;
     spy_device *device = run.device;
-    spyi_reload_finish_all(&run); // a reload that another thread has begun
+    spyi_reload_finish_all(&run); // ends a reload that another thread has begun
     run.status = SPY_OK;
     spyi_reload_job *job = spyi_reload_job_new(device, module, source);
     if (job) {
@@ -42387,7 +42477,7 @@ spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_relo
     if (info) memset(info, 0, sizeof *info);
     if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_reload_changed") != SPY_OK) return run.status;
     if (spyi_reload_due(device, interval_ns)) {
-        spyi_reload_finish_all(&run); // a reload that another thread has begun
+        spyi_reload_finish_all(&run); // ends a reload that another thread has begun
         spyi_reload_look(device);
         spyi_reload_finish_all(&run);
         spyi_reload_await_prepared(device);
@@ -42423,37 +42513,39 @@ SPYI_COLD_END
 typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
-    const spy_arg *arg; // has the data; NULL in the copies that compile threads use
-    const char *name;   // NULL means given by position
-    uint8_t kind;       // spy_arg_kind
-    uint8_t direction;  // spy_direction
-    uint8_t rank;       // rank of tensors, host arrays and custom values
+    const spy_arg *arg; // the argument's data; NULL in the copies that compile threads use
+    const char *name;   // NULL means that the argument is given by position
+    uint8_t kind;       // a spy_arg_kind
+    uint8_t direction;  // a spy_direction
+    uint8_t rank;       // the rank of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
-    bool one_value;       // spy_map_value(): the call runs over it when no overload takes it as one value
+    bool whole;           // the argument was mapped by spy_vmap() without dimensions or by spy_map_value(),
+                          // so all of it is one value
+    bool one_value;       // the argument was mapped by spy_map_value(), so the call runs over it when no
+                          // overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
-    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
+    uint8_t passed_count; // the number of dimensions of the mapping that its parts have inherited; 0 means
                           // none
-    uint32_t child_count; // for a struct: number of its fields, which follow
-    // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
-    // is in the key.
+    uint32_t child_count; // the number of fields of a struct, which follow
+    // The bytes of a SPY_ARG_KIND_DATA, or of a SPY_ARG_KIND_RESULT that goes in. The kind of a
+    // SPY_ARG_KIND_CUSTOM sets it, and it is in the key.
     uint32_t size;
     const int8_t *map;
-    const char *cast;      // explicit Slang type, or NULL
-    const spyi_type *type; // type of a number, or of the elements of a tensor or host array
-    const int64_t *dims;   // sizes; -1, in custom values only: any size
+    const char *cast;      // an explicit Slang type, or NULL
+    const spyi_type *type; // the type of a number, or of the elements of a tensor or host array
+    const int64_t *dims;   // the sizes; -1, in custom values only, means any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
-    const spyi_type *texel;        // for a texture: the type of its texels; `type` is the texture's type
-    // SPY_ARG_KIND_CUSTOM: the objects that it points to, or NULL; NULL in the copies that compile threads
+    const spyi_value_kind *custom; // the kind of a SPY_ARG_KIND_CUSTOM
+    const spyi_type *texel;        // the type of a texture's texels; `type` is the texture's type
+    // The objects to which a SPY_ARG_KIND_CUSTOM points, or NULL; NULL in the copies that compile threads
     // use.
     spyi_object *held[2];
-    // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
-    // arguments; 0 if there is none.
+    // The indices of the values of a tensor's gradients, in calls that look at gradients. These values lie
+    // behind all arguments; 0 means that there is none.
     uint32_t grads[2];
 } spyi_value;
 
-// Returns the value's rank and sizes; rank 0 for values without dimensions.
+// Returns the value's rank and sizes; the rank is 0 for values without dimensions.
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value);
 // Returns the index of the first value behind this one and its fields.
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);
@@ -42465,56 +42557,61 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
 // A leaf is a value that the kernel loads or stores as one. A number or tensor is one leaf; a struct that is
 // given by fields has one leaf for each of them.
 
-// What a leaf is to its call: a value, or another leaf's gradient.
+// Tells whether a leaf is a value or another leaf's gradient, and how the kernel uses it.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
-    SPYI_ROLE_READ,    // gradient of an output in a backward call, or of an input in forward mode
-    SPYI_ROLE_ADDED,   // gradient of an input in a backward call: each element of the call adds to it
-    SPYI_ROLE_WRITTEN, // gradient of an output in forward mode
-    SPYI_ROLE_INSIDE   // gradient of a tensor passed whole: the function itself reads or writes it
+    SPYI_ROLE_READ,    // the gradient of an output in a backward call, or of an input in forward mode
+    SPYI_ROLE_ADDED,   // the gradient of an input in a backward call, to which each element of the call adds
+    SPYI_ROLE_WRITTEN, // the gradient of an output in forward mode
+    SPYI_ROLE_INSIDE   // the gradient of a tensor passed whole, which the function itself reads or writes
 } spyi_role;
 
-// Bits of spyi_leaf.whole_grads.
+// These are bits of spyi_leaf.whole_grads.
 #define SPYI_WHOLE_LOADS 1u
 #define SPYI_WHOLE_STORES 2u
 
 typedef struct spyi_leaf {
-    uint32_t traits;          // SPYI_TRAIT_...; a copy of the kind's, because every call reads them
-    uint32_t value;           // index of its spyi_value
-    char *path;               // "x", "light.color", "_result"
-    const spyi_type *type;    // type of the variable in the kernel
-    const spyi_type *element; // type of an element in device memory
-    const spyi_type *packed;  // type of the element with its consumed dimensions, when these are contiguous
+    uint32_t traits;          // a combination of SPYI_TRAIT_...; a copy of the kind's traits, because every
+                              // call reads them
+    uint32_t value;           // the index of the leaf's spyi_value
+    char *path;               // such as "x", "light.color", "_result"
+    const spyi_type *type;    // the type of the variable in the kernel
+    const spyi_type *element; // the type of an element in device memory
+    const spyi_type *packed;  // the type of the element with its consumed dimensions, when these are
+                              // contiguous
     bool in, out;
     bool splat;                // one number stands for each component of a vector or matrix
-    uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
-    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
-    uint32_t consumed;         // number of trailing dimensions, which are part of one value
+    uint32_t batch_rank;       // the number of leading dimensions, which the kernel runs over
+    uint8_t map[SPY_MAX_RANK]; // the kernel dimension of each leading dimension
+    uint32_t consumed;         // the number of trailing dimensions, which are part of one value
     // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
-    const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
-    uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
-    // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
+    const spyi_value_kind *kind;      // the kind, whose `bind` fills the members up to kind_type
+    uint32_t field_size, field_align; // bytes in the parameter block; size 0 means that it has no field
+    // For a tensor passed whole: the function may read it, or write it anywhere. For a texture: it is read,
+    // or may be written.
     bool reads, writes;
     bool untracked;        // the function may reach memory that the library cannot track
     bool texels;           // the leaf is bound to a typed buffer: Buffer<T>, RWBuffer<T>
     bool binds;            // the leaf is bound to a parameter of the entry point
-    uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
-    const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
-    uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
-                   // checked
+    uint8_t format;        // the spy_format of a texture that is written, if kernels name it; otherwise 0
+    const char *kind_type; // the Slang type of a tensor passed whole, interned; or NULL
+    uint32_t site; // the number of function and path for messages about bad indices; 0 means that they are
+                   // not checked
     spyi_role role;
-    uint32_t value_leaf; // for a gradient: index of its value's leaf
-    // Leaves of its gradients: the one that is read, and the one that is added to or written; 0 if there is none.
+    uint32_t value_leaf; // the index of the value's leaf, in a gradient
+    // The leaves of its gradients: the one that is read, and the one that is added to or written; 0 means
+    // that there is none.
     uint32_t grads[2];
-    // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
-    // have.
+    // Bits of a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES
+    // if its stores have.
     uint8_t whole_grads;
-    bool exact;                    // a texture with gradients: the kernel adds to its exact sums
-    bool paired;                   // whole tensors: spy_arg_diff_pair() gave the gradient
-    spy_call_mode mode;            // whole tensors with gradients: the call's mode
-    bool param_in, param_out;      // the parameter's direction in the function's declaration
-    const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
+    bool exact;               // the leaf is a texture with gradients, and the kernel adds to its exact sums
+    bool paired;              // the gradient of the whole tensor was given by spy_arg_diff_pair()
+    spy_call_mode mode;       // the call's mode, in whole tensors with gradients
+    bool param_in, param_out; // the parameter's direction in the function's declaration
+    const spyi_type *differential; // the T.Differential of its type T, in calls that compute gradients; or
+                                   // NULL
 } spyi_leaf;
 
 // Sets the leaf's kind and its traits.
@@ -42537,7 +42634,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 // list use `run` at each call. Each kind is a file of src/kinds. The build table needs the compiler's types,
 // the run table only their layouts.
 
-// What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
+// The traits of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
 enum {
     SPYI_TRAIT_VALUE = 1 << 0,       // the function gets a value of the parameter's own type
     SPYI_TRAIT_MEMORY = 1 << 1,      // the kernel loads or stores it in device memory
@@ -42554,9 +42651,9 @@ enum {
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // a resource that is no memory, for which kind->run->resource is set
-    SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_DIFF = 1 << 15,          // the argument's types with gradients are those of slangpy_diff
     SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
-    SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
+    SPYI_TRAIT_TILED = 1 << 17 // neighbours in two dimensions lie together, so threads go tile by tile
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -42578,7 +42675,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_PAIR    // a value and its gradient, both tensors, whose two items follow
 } spyi_again_op;
 
-// What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are
+// The inputs and results of spyi_kind_build.bind besides the value and the leaf. The first four members are
 // inputs.
 typedef struct spyi_fitting {
     spyi_types *types;
@@ -42587,21 +42684,22 @@ typedef struct spyi_fitting {
     bool in_buffer;                 // the parameter lies in a uniform buffer, which the user's code lays out
     bool in_shader;                 // the function is a shader entry point of the user's, which runs as it is
     uint32_t cost;  // bind adds the costs of conversions; the overload with the lowest sum is chosen
-    spyi_text hint; // after a misfit: what the message says behind "expected float, got ..."
-    spyi_text why;  // after a misfit: the complete reason instead, or empty
+    spyi_text hint; // after a misfit: the text that the message has behind "expected float, got ..."
+    spyi_text why;  // after a misfit: the complete reason, which replaces `hint`, or empty
 } spyi_fitting;
 
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
-    const char *field;   // the value's field in the parameter block: "spyi_block.x"
-    const char *binding; // name of its binding, such as "b_x", if it has one
-    const char *element; // number of the call's element, an int
-    const char *thread;  // number of the element in the order of threads: in call groups, group by group
-    const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
-    // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
-    // coordinates, and they are found from element and shape.
+    const char *field;   // the value's field in the parameter block, such as "spyi_block.x"
+    const char *binding; // the name of the value's binding, such as "b_x", if it has one
+    const char *element; // the number of the call's element, an int
+    const char *thread;  // the number of the element in the order of threads, which goes group by group in
+                         // call groups
+    const char *shape;   // the call's shape, int[rank]; a call of rank 0 has one size of 1
+    // Followed by the number of a dimension of the call, it is the element's coordinate there: "spy_c". NULL
+    // means that the kernel has no coordinates, and they are found from element and shape.
     const char *coordinate;
-    uint32_t rank; // dimensions of the call
+    uint32_t rank; // the number of dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
@@ -42616,13 +42714,13 @@ typedef struct spyi_kind_build {
     // memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
     // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
-    // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
-    // the text does not matter. A NULL function: the kind depends on the argument alone.
+    // belong to this kind. `base` is the type's name without namespace and arguments. `rules` may be NULL
+    // when the text does not matter. The function is NULL when the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
-    // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
+    // Writes the type by which a tensor or texture is passed when the parameter's own type is generic or an
     // interface: "RWTensor<float, 2>". NULL means that the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
-    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL means
+    // Returns the kind that passes an argument of SPY_ARG_KIND_CUSTOM to a parameter of `type`. NULL means
     // this kind.
     const spyi_value_kind *(*choose)(const spyi_type *type);
     // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
@@ -42633,9 +42731,9 @@ typedef struct spyi_kind_build {
 // The memory of one leaf in one call.
 typedef struct spyi_made {
     spy_device *device;
-    const spy_shape *shape; // shape of the call
+    const spy_shape *shape; // the shape of the call
     spy_tensor *tensor;     // the tensor that `make` has made, or NULL
-    void *place;            // SPYI_TRAIT_ONE_PLACE: the value in mapped readback memory; else NULL
+    void *place;            // the value in mapped readback memory with SPYI_TRAIT_ONE_PLACE; otherwise NULL
 } spyi_made;
 
 // The functions of a kind whose memory is made anew by each call.
@@ -42650,12 +42748,13 @@ typedef struct spyi_kind_memory {
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
-#define SPYI_MOST_VALUE_USES 32 // of one value: of a texture and, later, of its gradient
+#define SPYI_MOST_VALUE_USES 32 // the most uses of one value: those of a texture and then of its gradient
 
 // The functions of a kind whose arguments are resources that are no memory: textures, samplers.
 typedef struct spyi_kind_resource {
-    // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
-    // 0 if there is none. They are checked before `describe`, which finds them in value->held.
+    // The spyi_kind of the objects to which the argument points: arg.value.data and, if it is not 0,
+    // arg.dims[0]. 0 means that there is none. They are checked before `describe`, which finds them in
+    // value->held.
     uint32_t objects[2];
     // Fills the binding of the value. `pack` with a NULL field has accepted the value.
     bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
@@ -42664,14 +42763,14 @@ typedef struct spyi_kind_resource {
     uint32_t (*uses)(const spyi_value *value, bool reads, bool writes, spyi_use *uses);
 } spyi_kind_resource;
 
-#define SPYI_MOST_ADDRESSES 3 // in one field: the addresses of a tensor and of its two gradients
+#define SPYI_MOST_ADDRESSES 3 // the most addresses in one field: those of a tensor and of its two gradients
 
 typedef struct spyi_kind_run {
     uint32_t traits;
-    uint8_t field_op; // spyi_field_op
-    uint8_t again_op; // spyi_again_op
-    // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
-    // the data are wrong, with the reason in *problem. NULL if there is nothing to check.
+    uint8_t field_op; // a spyi_field_op
+    uint8_t again_op; // a spyi_again_op
+    // Checks the own data of an argument of SPY_ARG_KIND_CUSTOM and sets value->rank and ->dims. Returns
+    // false when the data are wrong, with the reason in *problem. NULL means that there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
     // field. Returns false when the value does not fit, with the reason in `error`.
@@ -42689,12 +42788,12 @@ typedef struct spyi_kind_run {
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
     // holds their number. NULL means that the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory;     // NULL means that calls make no memory for it
-    const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
+    const spyi_kind_memory *memory;     // NULL means that calls make no memory for the kind
+    const spyi_kind_resource *resource; // the functions of a kind with SPYI_TRAIT_RESOURCE; otherwise NULL
 } spyi_kind_run;
 
 struct spyi_value_kind {
-    const char *name; // in messages: "call_id"
+    const char *name; // the kind's name in messages, such as "call_id"
     const spyi_kind_build *build;
     const spyi_kind_run *run;
 };
@@ -42703,12 +42802,12 @@ struct spyi_value_kind {
 
 // How other stages find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 
-// parameter.c
-// Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
-// kind for such parameters, else the kind for such values. NULL means that the value is given by its parts.
+// Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, or the
+// kind for such parameters, or the kind for such values, in this order. NULL means that the value is given by
+// its parts (parameter.c).
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
 // Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
-// NULL if there is none.
+// NULL means that there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL
 // means that it is none of these.
@@ -42719,10 +42818,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 // Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array
 // of buffers, or T[].
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
-// Returns the kind of the gradient that a function itself adds to, of a value of this kind: a whole tensor.
+// Returns the kind of the gradient that a function itself adds to, for a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL if there is none, or it is a
-// custom argument's own kind, which is in spyi_value.custom.
+// Returns the kind that a recipe means by this name, traits and field_op. NULL means that there is none, or
+// that it is a custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
@@ -42730,30 +42829,32 @@ SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // node.c
-SPYI_FN const spyi_value_kind *spyi_node_kind_of(void); // a value of a graph, which no call takes
+SPYI_FN const spyi_value_kind *spyi_node_kind_of(void); // the kind of a value of a graph, which no call takes
+                                                        // (node.c)
 
-// system.c
-// Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
+// Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID (system.c).
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 // Returns whether the value stands for an input or output of a vertex or fragment shader: it has no leaf.
 SPYI_FN bool spyi_is_varying(const spyi_value *value);
 
-// diff_texture.c
-// Gives a leaf of Slang's own texture or sampler types, in a call of a derivative, the field that derivatives of its
-// calls need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
+// Gives a leaf of Slang's own texture or sampler types, in a call of a derivative, the field that derivatives
+// of its calls need (slang/slangpy_texture_plain.slang). Returns false when the type, such as RWTexture2D<T>,
+// has no such field (diff_texture.c).
 SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value);
 SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf);
-// Returns whether the leaf is a texture with such a field: one that has been adopted, or a DiffTexture2D or the like.
+// Returns whether the leaf is a texture with a field for derivatives: one that spyi_plain_texture_adopt() has
+// adopted, or a DiffTexture2D or the like.
 SPYI_FN bool spyi_is_diff_texture(const spyi_leaf *leaf);
-// Returns whether the leaf is a sampler with such a field: one that has been adopted, or a DiffSamplerState.
+// Returns whether the leaf is a sampler with a field for derivatives: one that spyi_plain_texture_adopt() has
+// adopted, or a DiffSamplerState.
 SPYI_FN bool spyi_sampler_has_numbers(const spyi_leaf *leaf);
-// Writes the statement by which a kernel notes such a field, called `field`. Returns false when the leaf has none.
-// `slot`: number among the textures.
+// Writes the statement by which a kernel notes a leaf's field for derivatives, called `field`. Returns false
+// when the leaf has none. `slot` is the leaf's number among the textures.
 SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out);
-#define SPYI_MOST_NOTED 4 // textures of one kernel
+#define SPYI_MOST_NOTED 4 // the most textures of one kernel that are noted
 
-// number.c and array.c: these write the commonest kinds into the block without a look at their tables. They
-// return false when the value does not fit.
+// These functions write the commonest kinds into the block without a look at their tables. They return false
+// when the value does not fit (number.c and array.c).
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
 SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
@@ -42775,9 +42876,9 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
                             const char *format, ...) SPYI_PRINTF(5, 6);
 // Returns whether the value is a custom argument of the leaf's own kind.
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value);
-// For a value that lies in the parameter block: set the size and alignment of its field, write the field's
-// type, and write the value's expression. A number that stands for each component of a vector or matrix is
-// one number in the block.
+// These functions are for values that lie in the parameter block. They set the size and alignment of the
+// field, write the field's type, and write the value's expression. A number that stands for each component of
+// a vector or matrix is one number in the block.
 SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf);
 SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
@@ -42785,45 +42886,59 @@ SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 
-// Kinds that are chosen by the parameter's type.
+// These are kinds that are chosen by the parameter's type.
 SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
-    void); // T[]: the field is an address, which the device fills in, and the number of elements
+    void); // is the kind of T[]: its field is an address, which the device fills in, and the number of
+           // elements
 SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
-    void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
-SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void);  // DescriptorHandle<T>
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T>, Buffer<T> ...
-SPYI_FN bool spyi_is_buffer_address(const char *base);     // whether such a buffer is one element's address
-SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // texture.c: Texture2D<T>, RWTexture2D<T> ...
-SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // texture.c: by texel
-SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.c: DiffTexture2D<T> ...
-// diff_texture.c: reads the name of DiffTexture2D<T>, DiffSamplerState and the like: the form of Texture2D<T>.
-// Returns false when it is none of them.
+    void); // is the kind of ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // is the kind of T*
+SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void);  // is the kind of DescriptorHandle<T>
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void);   // is the kind of Tensor<T, D>, RWTensor<T, D>,
+                                                           // DiffTensor<T, D> and the like
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void); // is the kind of TensorView<T> and DiffTensorView<T>
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // is the kind of StructuredBuffer<T>, Buffer<T>
+                                                           // and the like
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // returns whether such a buffer is one element's
+                                                           // address
+SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // is the kind of Texture2D<T>, RWTexture2D<T> and
+                                                           // the like (texture.c)
+SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // is the kind of textures that are passed texel by
+                                                           // texel (texture.c)
+SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // is the kind of DiffTexture2D<T> and the
+                                                                // like (diff_texture.c)
+// Reads the name of DiffTexture2D<T>, DiffSamplerState or the like, and gives the form of Texture2D<T>.
+// Returns false when the name is none of these (diff_texture.c).
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
-SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
-// sampler.c: which sampler of CUDA it is, for a texture and a sampler of one call.
+SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // is the kind of samplers (sampler.c)
+// Returns the number of a CUDA sampler, by which a texture and a sampler of one call are compared
+// (sampler.c).
 SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler);
-// sampler.c: writes the 12 numbers that DiffSamplerState is made from, in the order of its constructor.
+// Writes the 12 numbers from which DiffSamplerState is made, in the order of its constructor (sampler.c).
 SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field);
-SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // is the kind of WeightTensor<T, Rows, Columns>
+                                                           // (weights.c)
 
-// Kinds that are chosen by the value, for parameters whose type has no kind of its own.
-SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
-SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // bytes.c
-SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block
-SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // tensor.c: by element
-SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // result.c: a new tensor
-// Kinds to which the kinds above change a leaf when they bind it.
+// These are kinds that are chosen by the value, for parameters whose type has no kind of its own.
+SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // is the kind of numbers (number.c)
+SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // is the kind of host bytes (bytes.c)
+SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // is the kind of a host array that is one value in
+                                                          // the block (array.c)
+SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // is the kind of a tensor that is passed element by
+                                                          // element (tensor.c)
+SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // is the kind of a result that is a new tensor
+                                                          // (result.c)
+// These are kinds to which the kinds above change a leaf when they bind it.
 SPYI_FN const spyi_value_kind *spyi_filling_kind_of(
-    void); // number.c: a number for each component of a vector or matrix in a uniform buffer
-SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // array.c: an array that is run over
-SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // result.c: one value that returns
-// result.c: makes the leaf one value that returns to host memory.
+    void); // is the kind of a number for each component of a vector or matrix in a uniform buffer (number.c)
+SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // is the kind of an array that is run over
+                                                            // (array.c)
+SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // is the kind of one value that returns
+                                                            // (result.c)
+// Makes the leaf one value that returns to host memory (result.c).
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
-// tensor.c: finds how the numbers of an array or tensor feed the leaf's type. Returns false when they cannot,
-// with the reason in fitting->hint.
+// Finds how the numbers of an array or tensor feed the leaf's type (tensor.c). Returns false when they
+// cannot, with the reason in fitting->hint.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf, spyi_fit *fit);
 // Writes that the parameter cannot hold a number's or array's value: "expected int, got float that does not
 // fit: 1.5".
@@ -42831,8 +42946,8 @@ SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *value, sp
 // Returns the scalar type of the leaf's elements on the device.
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 
-// whole_fill.c: the field of a tensor that is passed whole
-// Returns how many tensors the field holds: 1 for the tensor, and one for each gradient behind it.
+// Returns how many tensors the field of a tensor that is passed whole holds: 1 for the tensor, and one for
+// each gradient behind it (whole_fill.c).
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
 // The functions stop_adding, addresses and pack of spyi_kind_run.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
@@ -42894,7 +43009,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 // >>kinds/leaf.c --------------------------------------------------------------------------------------------
 
-// Functions that need nothing but the leaf.
+// Functions that need only the leaf.
 
 SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind) {
     leaf->kind = kind;
@@ -42935,7 +43050,8 @@ SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_DTYPE_BOOL;
     if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_DTYPE_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
-    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // it is an enum
+    // the type is an enum
+    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0;
     return type->element->scalar != SPY_DTYPE_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 
@@ -43002,7 +43118,8 @@ SPYI_COLD_END
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // no conversion; the device's bool is wider, see below
+    if (SPYI_LIKELY(from == to)) { // nothing is converted; a bool is not copied, because the device's bool is
+                                   // wider
         float f;
         double d;
         switch (to) {
@@ -43072,7 +43189,7 @@ static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, vo
 
 static const spyi_kind_build spyi_filling_build = {
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_number_bind gives a leaf this kind
+}; // spyi_number_bind() gives this kind to a leaf
 static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -43235,7 +43352,7 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
 
 static const spyi_kind_build spyi_readback_build = {
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_kind_return gives a leaf this kind
+}; // spyi_kind_return() gives this kind to a leaf
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
@@ -43263,7 +43380,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 
 // >>a new tensor
 
-// An inout argument is one value. For an output spyi_new_settle decides, which knows the call's rank.
+// An inout argument is one value. For an output spyi_new_settle() decides, which knows the call's rank.
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;
@@ -43351,8 +43468,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {
 // Tensors by element: the kernel loads and stores the tensor's elements, and each call of the function gets
 // one of them.
 
-// Returns the end of a message: why the scalars of an array or tensor do not fit the parameter, and what to
-// do. "" when the scalar types are not the reason.
+// Returns the end of a message, which says why the scalars of an array or tensor do not fit the parameter,
+// and what to do. Returns "" when the scalar types are not the reason.
 static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
@@ -43464,7 +43581,7 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
 
 static const spyi_kind_build spyi_upload_build = {
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_array_bind gives a leaf this kind
+}; // spyi_array_bind() gives this kind to a leaf
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                    SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
@@ -43680,7 +43797,8 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     (void)error;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        // A size of 1 may be broadcast: then all elements get the same coordinate, so the stride is 0.
+        // A dimension of size 1 may be broadcast. All elements then get the same coordinate, so the stride is
+        // 0.
         out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
                                     : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
                                                              : 1;
@@ -43713,10 +43831,10 @@ spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
 
 // >>kinds/range.c -------------------------------------------------------------------------------------------
 
-// The argument range: the numbers start, start + step, ... along one dimension, as numpy's arange.
+// The argument range: the numbers start, start + step, ... along one dimension, like those of numpy's arange.
 
-// The argument keeps these in its dims: the number of elements, start, step. A number of -2 says that they
-// are not valid.
+// These are the numbers that the argument keeps in its dims: the number of elements, start, step. A number of
+// -2 says that they are not valid.
 enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
 
 static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
@@ -43750,7 +43868,7 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     (void)leaf;
     (void)error;
     out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    // A range of one element may be broadcast: then all elements get the same number, so the step is 0.
+    // A range of one element may be broadcast. All elements then get the same number, so the step is 0.
     out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
     return true;
 }
@@ -43771,12 +43889,12 @@ static const spyi_kind_run spyi_range_run = {
     SPYI_AGAIN_NEVER,
     spyi_range_describe,
     spyi_range_pack,
-    NULL, // match: its number of elements is that of the recorded call
+    NULL, // match: the number of elements is that of the recorded call
     NULL, // expected
     NULL, // stop_adding
     NULL, // addresses
     NULL, // elements
-    NULL, // memory: none
+    NULL, // memory: the kind has none
     NULL,
 };
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
@@ -43797,10 +43915,13 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // The arguments wang_hash and rand_float: a sequence of random numbers for each element of the call.
 
-// The argument keeps these in its dims: the sequence's start, the number of warm-up steps, and the bits of
-// the floats low and high.
+// These are the numbers that the argument keeps in its dims: the sequence's start, the number of warm-up
+// steps, and the bits of the floats low and high.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_GARBAGE = -1 }; // value of the warm-up: the spy_random_desc is not valid
+enum {
+    SPYI_RANDOM_GARBAGE = -1
+};  // the value of the warm-up which says that the spy_random_desc is not
+    // valid
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
@@ -43934,7 +44055,8 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool typed, texels, writes; // elements have a type T; they are texels; kernels may write them
+    bool typed, texels, writes; // `typed`: elements have a type T; `texels`: they are texels; `writes`:
+                                // kernels may write them
     bool one;                   // the buffer is the address of one element
 } spyi_buffer_families[] = {
     { "StructuredBuffer", true, false, false, false },
@@ -43952,8 +44074,8 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
-// Sets the type that a buffer of pointers is passed as, with T* for Slang's "Ptr<T, ...>", which its compiler
-// does not accept. The elements are addresses.
+// Sets the type by which a buffer of pointers is passed, with T* for Slang's "Ptr<T, ...>", which its
+// compiler does not accept. The elements are addresses.
 static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts *buffer, spyi_leaf *leaf) {
     spyi_type_parts pointer;
     spyi_text passed = { NULL, 0, 0 };
@@ -43967,7 +44089,7 @@ static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts
     spyi_free_parts(&pointer);
 }
 
-// Like spyi_kind_own_field(), in the type that the buffer is passed as.
+// Writes the field like spyi_kind_own_field(), in the type by which the buffer is passed.
 static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
 }
@@ -43981,7 +44103,8 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->element = value->type;
     if (family && family->typed)
         leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
-    // A buffer without a type takes that of the parameter, which may be a struct of the module.
+    // A buffer without a type takes the type of the parameter's elements, which may be a struct of the
+    // module.
     if (family && family->typed && !leaf->element && parts.arguments[0] && spyi_type_is_memory(value->type) &&
         fitting->finder->object)
         leaf->element = fitting->finder->find(fitting->finder->object, parts.arguments[0]);
@@ -44003,7 +44126,7 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->writes = family->writes;
     leaf->texels = family->texels;
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     for (uint32_t d = 0; d < fit.consumed; d++)
         leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
     return true;
@@ -44064,7 +44187,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-// A bound buffer has no bytes in the parameter block.
+// Writes no offsets, because a bound buffer has no bytes in the parameter block.
 static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
     offsets[0] = 0;
     return leaf->binds ? 0 : 1;
@@ -44130,7 +44253,8 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
 // On Vulkan a texture is a binding. On CUDA (rules->by_address) it is a field of 8 bytes: a texture object, which
 // includes the sampler, or a surface object.
 
-// In spyi_value.size: the format, where kernels must know it, and whether a sampler is given.
+// A bit of spyi_value.size which says that a sampler is given. The lower bits are the format, where kernels
+// must know it.
 enum { SPYI_TEXTURE_SAMPLER = 1 << 16 };
 
 static spy_texture *spyi_texture_of(const spyi_value *value) {
@@ -44149,14 +44273,14 @@ static bool spyi_texture_describe(const spy_arg *arg, spyi_value *value, const c
         (texture->image->desc.usage & SPY_TEXTURE_USAGE_STORED))
         value->size |= texture->part.format;
     if (texture->part.format == SPY_FORMAT_R32_UINT || texture->part.format == SPY_FORMAT_R32_SINT)
-        value->size |= texture->part.format; // atomic operations need it everywhere
+        value->size |= texture->part.format; // atomic operations need the format everywhere
     if (texture->type && texture->texel) return true;
     *problem = "shaders cannot read textures of its format";
     return false;
 }
 
 static const char spyi_texture_needs[] = "the target has no textures";
-enum { SPYI_TEXTURE_FIELD = 8 }; // bytes of a texture or surface object, and their alignment
+enum { SPYI_TEXTURE_FIELD = 8 }; // the bytes of a texture or surface object, and their alignment
 
 // >>whole
 
@@ -44193,7 +44317,7 @@ static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, sp
     leaf->writes = wanted.kind == SPYI_PARAMETER_RW_TEXTURE;
     leaf->format = leaf->writes ? (uint8_t)value->size : 0;
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     return true;
 }
 
@@ -44264,7 +44388,8 @@ static spy_sampler *spyi_texture_sampler(const spyi_value *value) {
     return (spy_sampler *)(void *)value->held[1];
 }
 
-// Checks the texture. On CUDA it also writes the object: of an input, a texture object with the call's sampler.
+// Checks the texture. On CUDA it also writes the object, which for an input is a texture object with the
+// call's sampler.
 static bool spyi_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     if (!value->held[0]) return true; // compile threads have no object
     if (!spyi_texture_check(leaf, value, error)) return false;
@@ -44281,10 +44406,11 @@ static uint32_t spyi_texture_uses_of(const spyi_value *value, bool reads, bool w
     return writes ? spyi_texture_level_uses(texture, 0, how, uses) : spyi_texture_uses(texture, how, uses);
 }
 
-// Asked at each call: what is left of reading the type's name, which most calls need not do.
+// Returns whether the type's name is that of a texture with a sampler. Each call asks this, so it reads no
+// more of the name than it must.
 static bool spyi_texture_is_combined(const char *name) {
     spyi_texture_form form;
-    if (name[0] != '_') return name[0] == 'S'; // Sampler2D<T>
+    if (name[0] != '_') return name[0] == 'S'; // the name begins with the S of Sampler2D<T>
     return spyi_texture_form_read(name, NULL, &form) && form.kind == SPYI_PARAMETER_COMBINED;
 }
 
@@ -44317,7 +44443,7 @@ static const spyi_kind_run spyi_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 SPYI_AGAIN_NEVER,
                                                 spyi_texture_describe,
                                                 spyi_texture_pack,
-                                                NULL, // match: what lies in memory stays that memory
+                                                NULL, // match: a value in memory stays in that memory
                                                 NULL,
                                                 NULL,
                                                 NULL,
@@ -44355,7 +44481,8 @@ static bool spyi_texels_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return true;
 }
 
-// Without bindings an input is a struct of the texture and its steps (slangpy_kernel.slang).
+// Writes the field of an input without bindings, a struct of the texture and its steps
+// (slangpy_kernel.slang).
 static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form own;
     if (!spyi_texture_form_read(leaf->element->name, NULL, &own)) return;
@@ -44391,7 +44518,7 @@ static void spyi_texels_load(const spyi_leaf *leaf, const spyi_place_text *at, s
         return;
     }
     spyi_text_add(out, "%s%s.Load(int%u(", leaf->binds ? at->binding : at->field,
-                  leaf->binds ? "" : ".texture", leaf->batch_rank + 1); // the last one is the level
+                  leaf->binds ? "" : ".texture", leaf->batch_rank + 1); // the last component is the level
     spyi_texels_coordinates(leaf, at, out);
     spyi_text_add(out, ", 0))");
 }
@@ -44448,7 +44575,7 @@ SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void) {
 spy_arg spy_arg_texture(const char *name, spy_texture *texture) {
     spy_arg arg = spyi_custom_arg(name, &spyi_texture_kind);
     arg.value.data = texture;
-    arg.count = 1; // objects, for spy_pack()
+    arg.count = 1; // the number of objects, for spy_pack()
     return arg;
 }
 
@@ -44466,16 +44593,18 @@ spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_samp
 // gradients lie. On CUDA (rules->by_address), where there are no bindings, the texture object and these numbers are one
 // field, SpyiNumbered<Texture2D<T>, 12>; that of a texture of Slang's own type has its sampler's numbers, too.
 
-// The field's numbers. SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact. Without bindings,
-// also: object without sampler (2), number of the sampler, whether there is one; then the sampler's numbers.
+// These are numbers of the field. SpyiTexels has the address (2 numbers), levels, layers, sizes (3), and
+// whether sums are exact. A field without a binding also has the object without sampler (2), the number of
+// the sampler, and whether there is one; then the sampler's numbers.
 enum {
     SPYI_DIFF_TEXTURE_INTS = 8,
     SPYI_NUMBERED_INTS = 12,
     SPYI_NUMBERED_MOST = 24,
-    SPYI_NUMBERED_OBJECT = 8 // bytes of the object before the numbers
+    SPYI_NUMBERED_OBJECT = 8 // the bytes of the object before the numbers
 };
 
-// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding. `plain`: of Slang's own type.
+// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding, `plain` whether it is
+// of Slang's own type.
 static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
     leaf->field_size = leaf->binds
                            ? 4 * SPYI_DIFF_TEXTURE_INTS
@@ -44483,7 +44612,7 @@ static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
     leaf->field_align = leaf->binds ? 4 : 8;
 }
 
-// Returns how many numbers the field has, of a leaf without binding.
+// Returns how many numbers the field of a leaf without binding has.
 static uint32_t spyi_diff_texture_numbers(const spyi_leaf *leaf) {
     return (leaf->field_size - SPYI_NUMBERED_OBJECT) / 4;
 }
@@ -44515,7 +44644,7 @@ static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *valu
     leaf->whole_grads = SPYI_WHOLE_LOADS;
     spyi_diff_texture_size(leaf, false);
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     return true;
 }
 
@@ -44547,7 +44676,7 @@ static const char *spyi_diff_texture_takes(const spyi_type *type, const char *ba
                : "; it takes a texture of this dimension and texel type, whose texels are floats";
 }
 
-// Packs the texture object, and into `ints` what only fields without bindings have.
+// Packs the texture object, and into `ints` the numbers that only fields without bindings have.
 static bool spyi_diff_texture_objects(const spyi_leaf *leaf, const spyi_value *value, void *field,
                                       int32_t *ints, spyi_text *error) {
     spy_texture *t = (spy_texture *)(void *)value->held[0];
@@ -44623,7 +44752,7 @@ static const spyi_kind_build spyi_diff_texture_build = {
     spyi_diff_texture_load,
     spyi_diff_texture_takes,
     NULL, // type_name
-    NULL, // choose: texture.c
+    NULL, // texture.c chooses
     NULL,
 };
 static const spyi_kind_run spyi_diff_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
@@ -44687,10 +44816,11 @@ SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *f
 // The argument sampler, for parameters of type SamplerState and SamplerComparisonState. On Vulkan it is a binding. On
 // CUDA its parameter is a field that no code reads: textures include it (spyi_pair_samplers()).
 
-// The fields of DiffSamplerState. Where there are no bindings they lie behind the sampler, as SpyiNumbered<SamplerState, 12>.
+// These are fields of DiffSamplerState. Where there are no bindings they lie behind the sampler, as
+// SpyiNumbered<SamplerState, 12>.
 enum {
     SPYI_DIFF_SAMPLER_INTS = 12,
-    SPYI_SAMPLER_FIELD = 8 // bytes of a SamplerState in the block
+    SPYI_SAMPLER_FIELD = 8 // the bytes of a SamplerState in the block
 };
 
 static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
@@ -44841,7 +44971,7 @@ SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void) {
 spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler) {
     spy_arg arg = spyi_custom_arg(name, &spyi_sampler_kind);
     arg.value.data = sampler;
-    arg.count = 1; // objects, for spy_pack()
+    arg.count = 1; // the number of objects, for spy_pack()
     return arg;
 }
 
@@ -44958,7 +45088,7 @@ enum { SPYI_VIEW_RANK = 5 };
 
 typedef struct spyi_view {
     uint64_t data;
-    uint32_t strides[SPYI_VIEW_RANK]; // bytes
+    uint32_t strides[SPYI_VIEW_RANK]; // strides count bytes
     uint32_t sizes[SPYI_VIEW_RANK];
     uint32_t dimension_count, padding;
 } spyi_view;
@@ -44976,9 +45106,9 @@ static bool spyi_view_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     leaf->field_size = (uint32_t)sizeof(spyi_view) * (diff ? 2 : 1);
     leaf->field_align = 8;
     leaf->reads = leaf->writes = true;
-    leaf->untracked = diff; // its gradient is another tensor's memory
+    leaf->untracked = diff; // the gradient is another tensor's memory
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     for (uint32_t d = 0; d < fit.consumed; d++)
         leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
     return true;
@@ -45123,8 +45253,8 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element`: bytes of one
-// element.
+// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element` is the bytes
+// of one element.
 static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
                            uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
@@ -45156,7 +45286,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     return true;
 }
 
-// Returns the gradient `which` if a call of the leaf's mode uses it, else NULL.
+// Returns the gradient `which` if a call of the leaf's mode uses it, otherwise NULL.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
     bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
@@ -45208,8 +45338,8 @@ SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
 // Tensors that are passed whole to Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...: which tensors fit such
 // a parameter, and their text in the kernel. whole_fill.c fills their fields.
 
-// For each parameter type: the type that a tensor is passed as, whether the kernel may read or write it, and
-// which of these accesses have gradients (SPYI_WHOLE_LOADS, SPYI_WHOLE_STORES).
+// One entry for each parameter type: the type by which a tensor is passed, whether the kernel may read or
+// write it, and which of these accesses have gradients (SPYI_WHOLE_LOADS, SPYI_WHOLE_STORES).
 static const struct spyi_family {
     const char *parameter, *passed;
     bool reads, writes;
@@ -45259,7 +45389,7 @@ static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi
         leaf->reads = family->reads;
         leaf->writes = family->writes;
         leaf->consumed = (uint32_t)rank + fit.consumed;
-        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // any size
+        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
         for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
         uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
         leaf->field_align = 8;
@@ -45276,8 +45406,8 @@ static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
 
-// A tensor with more dimensions than the parameter is run over: each element of the call gets the tensor of
-// its trailing dimensions.
+// Writes the value. A tensor with more dimensions than the parameter is run over: each element of the call
+// gets the tensor of its trailing dimensions.
 static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     if (leaf->batch_rank == 0) {
         spyi_text_add(out, "%s", at->field);
@@ -45342,9 +45472,10 @@ SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
 
 // >>kinds/weights.c -----------------------------------------------------------------------------------------
 
-// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang): contiguous, of sizes that the type says, as two
-// addresses: that of the elements, and that of their gradients or 0. A tensor with more dimensions is run over:
-// each element of the call gets the weights of its own, and the field has the strides of these dimensions.
+// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang). They are contiguous, of sizes that the type
+// says, and are passed as two addresses: that of the elements, and that of their gradients or 0. A tensor
+// with more dimensions is run over: each element of the call gets weights of its own, and the field has the
+// strides of these dimensions.
 
 enum { SPYI_WEIGHTS_BYTES = 16 };
 
@@ -45354,7 +45485,7 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
     long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
     long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
-    // Mixed is a struct of one float (slang/mlp.slang): its tensor is one of floats.
+    // Mixed is a struct of one float (slang/mlp.slang), and its tensor is one of floats.
     const char *element = named && strcmp(parts.arguments[0], "Mixed") == 0 ? "float" : parts.arguments[0];
     leaf->element = named ? spyi_named_type(fitting->types, value->type, element) : NULL;
     spyi_free_parts(&parts);
@@ -45500,8 +45631,8 @@ static bool spyi_pointer_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return good;
 }
 
-// Slang's reflection says "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which its compiler does not
-// accept: write T*.
+// Writes T*, because Slang's reflection says "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which its
+// compiler does not accept.
 static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_type_parts parts;
     spyi_split_type(leaf->type->name, &parts);
@@ -45562,7 +45693,7 @@ static bool spyi_handle_bind(spyi_fitting *fitting, const spyi_value *value, spy
     if (value->tensor) return false;
     spyi_split_type(leaf->type->name, &parts);
     const char *of = parts.arguments[0] ? parts.arguments[0] : "";
-    // CUDA's handles of buffers are pairs of address and size.
+    // CUDA's handles of buffers are pairs of address and size, which a number cannot be.
     bool good = !spyi_types_rules(fitting->types)->by_address || strncmp(of, "Texture", 7) == 0 ||
                 strncmp(of, "RWTexture", 9) == 0;
     if (!good) spyi_text_add(&fitting->why, "on CUDA only textures have handles");
@@ -45616,15 +45747,15 @@ SPYI_COLD_BEGIN
 
 // Finds the kind that passes a value to a parameter.
 
-// Kinds that are chosen by the parameter's type.
+// These are kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of,      spyi_holder_kind_of,  spyi_pointer_kind_of, spyi_whole_kind_of,
     spyi_view_kind_of,         spyi_buffer_kind_of,  spyi_texture_kind_of, spyi_sampler_kind_of,
     spyi_diff_texture_kind_of, spyi_weights_kind_of, spyi_handle_kind_of,
 };
 
-// Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
-// when there is none.
+// Returns the kind that is chosen by a parameter's type, and in *takes the values that such parameters take;
+// both are NULL when there is none.
 static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
                                                        const char **takes) {
     const spyi_value_kind *found = NULL;
@@ -45716,7 +45847,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
            (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
-// `name` is a parameter of the kernel, of type uint3.
+// Writes the parameter `name` of the kernel, which has the type uint3, as a value of the leaf's type.
 static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
     spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
 }
@@ -45771,7 +45902,7 @@ static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_GroupID", &spyi_group_build, &spyi_system_run },
     { "SV_GroupThreadID", &spyi_local_build, &spyi_system_run },
     { "SV_GroupIndex", &spyi_index_build, &spyi_system_run },
-    { "varying", &spyi_index_build, &spyi_system_run }, // bind makes no leaf of it
+    { "varying", &spyi_index_build, &spyi_system_run }, // bind makes no leaf of this kind
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
@@ -47900,8 +48031,8 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
 // Finds shader parameters by their path: "params.lights[2].color" is an input of a kernel or module, or a
 // part of an input's plain data.
 
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // most elements of an unsized array; a struct argument has the same
-                                       // limit of fields
+// Most elements of an unsized array; a struct argument has the same limit of fields.
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u
 
 // Follows one step of the path (.field or [index]) into plain data. Returns false if there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {
@@ -49271,19 +49402,19 @@ SPYI_COLD_END
 
 // >>emit/graph.h --------------------------------------------------------------------------------------------
 
-// A graph of calls: what the element function computes. Today each graph has one call, the user's. A fused
-// graph would have several calls, where one takes the results of others.
+// A graph of calls, which the element function computes. Its text is written for any number of calls;
+// spyi_single_call_make() makes the graph of one call, the user's.
 
 // One operand of a call: an argument of the graph, or the result of an earlier call of the graph. Several
 // calls can have the same result as an operand, as they take its value. Only an argument can be given to an
 // `out` or `inout` parameter.
 typedef struct spyi_operand {
     bool is_result;
-    uint32_t index; // in spyi_bound.nodes, or in spyi_graph.calls
+    uint32_t index; // an index into spyi_bound.nodes or spyi_graph.calls
 } spyi_operand;
 
 typedef struct spyi_graph_call {
-    spyi_callee callee;   // for a method the first operand is the instance
+    spyi_callee callee;   // the first operand of a method is the instance
     const char *spelling; // how Slang code names the function: "add", "Tool::halve", "get"
     const spyi_type *result;
     const spyi_operand *operands;
@@ -49293,7 +49424,7 @@ typedef struct spyi_graph_call {
 typedef struct spyi_graph {
     const spyi_graph_call *calls; // call_count calls, in the order in which they run
     uint32_t call_count;
-    uint32_t result; // index of the call that returns the binding's "_result", if it has one
+    uint32_t result; // the index of the call that returns the binding's "_result", if it has one
 } spyi_graph;
 
 // A graph of one call, with the memory for it.
@@ -49303,7 +49434,7 @@ typedef struct spyi_single_call {
     spyi_operand *operands;
 } spyi_single_call;
 
-// Makes the graph of the call that `bound` was bound for; false when out of memory. Call
+// Makes the graph of the call that `bound` was bound for. Returns false when out of memory. Call
 // spyi_single_call_free() in any case.
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single);
 SPYI_FN void spyi_single_call_free(spyi_single_call *single);
@@ -49319,10 +49450,11 @@ SPYI_FN void spyi_single_call_free(spyi_single_call *single);
 typedef enum spyi_walk_kind {
     SPYI_WALK_UNIFORM, // all strides are 0: the value is loaded once a thread
     SPYI_WALK_LINEAR,  // element i of the call is element i of the leaf
-    SPYI_WALK_INNER,   // wide variants: innermost stride 1, other strides any
-    SPYI_WALK_STILL,   // wide variants: innermost stride 0, other strides any
+    SPYI_WALK_INNER,   // in wide variants: the innermost stride is 1, the others are any
+    SPYI_WALK_STILL,   // in wide variants: the innermost stride is 0, the others are any
     SPYI_WALK_STRIDED, // any strides
-    SPYI_WALK_TURNED // tiled variants: stride 1 along dimension key.turn; it goes through groupshared memory
+    SPYI_WALK_TURNED // in tiled variants: the stride is 1 along dimension key.turn, and the leaf goes through
+                     // groupshared memory
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
@@ -49333,77 +49465,87 @@ typedef enum spyi_walk_kind {
 #define SPYI_WALK_SKIPPED 32u
 // A gradient that several elements share: each thread sums its elements, then the team sums its threads.
 #define SPYI_WALK_SUMMED 64u
-#define SPYI_WALK_ATOMIC 128u // the team's sum is added atomically: several teams share the gradient
+// The team's sum is added atomically, because several teams share the gradient.
+#define SPYI_WALK_ATOMIC 128u
 
 #define SPYI_WHOLE_TEAM 255u
 
-// Scalars of a vector in wide variants.
+// The number of scalars in a vector of wide variants.
 #define SPYI_LANES 4u
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
-    uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
-    uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
-    uint8_t whole;   // wide: no thread has fewer than `width` elements, so the kernel needs no guards
-    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
-                     // calls; in tiled variants the rows of a tile in which a thread has elements
-    uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
-    uint8_t turn;    // tiled: one dimension of a tile is this one, the other the last one
+    uint8_t rank;     // the number of collapsed dimensions; 0 means that the call has one element
+    uint8_t width;    // the number of neighbouring elements that a thread takes: 1, or in wide variants 4, or
+                      // as many as 16 bytes hold
+    uint8_t crosses;  // in wide variants: a thread's elements may lie in several rows, so each has its own
+                      // coordinates
+    uint8_t whole;    // in wide variants: no thread has fewer than `width` elements, so the kernel needs no
+                      // guards
+    uint8_t unroll;   // the number of elements of each thread that are a group's size apart: 1, or 2 or 4 in
+                      // flat variants of large calls; in tiled variants the rows of a tile in which a thread
+                      // has elements
+    uint8_t tile;     // the number of elements of a tile along each of its two dimensions; 0 means that the
+                      // variant has no tiles
+    uint8_t turn;     // in tiled variants: one dimension of a tile is this one, the other is the last one
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits
     uint8_t folded;   // the groups exceed one dimension of a dispatch, and are folded into two
     uint8_t walk_count;
-    uint8_t grouped;   // threads are ordered by call groups; dimensions are not collapsed
-    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0 means no sums
-    uint8_t inner;     // team: its threads are neighbours; 0 means that neighbouring threads belong to
-                       // different teams
-    uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
-    uint8_t together;  // gradients may share memory: a thread adds to them one after another
-    uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
-    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
+    uint8_t grouped; // threads are ordered by call groups; dimensions are not collapsed
+    uint8_t team;  // for sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0 means no sums
+    uint8_t inner; // in kernels with teams: the threads of a team are neighbours; 0 means that
+                   // neighbouring threads belong to different teams
+    uint8_t finishes;  // in kernels with teams: the dispatch sums the parts that the teams of the dispatch
+                       // before it left
+    uint8_t together;  // gradients may share memory, so a thread adds to them one after another
+    uint8_t by_team;   // in kernels with teams: the two dimensions are the sum's number and the element's
+                       // number in the sum
+    uint8_t batch;     // the batch engine runs the call (spyi_bound.is_batch)
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // the spyi_walk_kind and flags of each leaf; 0 beyond walk_count
 } spyi_variant_key;
 
 // One operation of a pack program, which writes a value to byte `offset` of the block.
 typedef enum spyi_pack_op {
-    SPYI_PACK_COUNT,   // elements of the call, uint32
-    SPYI_PACK_ROW,     // threads of one row of folded groups, uint32
-    SPYI_PACK_THREADS, // threads of a dispatch in x, y or z (`dim`), uint32
-    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z (`dim`), uint32
-    SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
-    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32; tiled variants: in tiles
-    SPYI_PACK_MAGIC,   // multiplier that divides by that size, uint32
-    SPYI_PACK_SHIFT,   // shift that divides by that size, uint32
-    SPYI_PACK_EDGE,    // tiled variants: size of collapsed dimension `dim` in elements, uint32
-    SPYI_PACK_BASE,   // elements from the binding's start or the lowest element to element 0; uint32 or int64
-    SPYI_PACK_STRIDE, // the leaf's stride along collapsed dimension `dim`, int32 or int64
-    SPYI_PACK_INNER,  // the leaf's stride along consumed dimension `dim`, int32 or int64
-    SPYI_PACK_ELEMENT, // stride of the call's elements along collapsed dimension `dim`, uint32
-    SPYI_PACK_TEAM,  // `dim`: sums, elements of a sum, its parts, elements of a part, groups of a row; uint32
-    SPYI_PACK_PRINT, // address of the device's print buffer, uint64
+    SPYI_PACK_COUNT,   // the number of elements of the call, uint32
+    SPYI_PACK_ROW,     // the number of threads in one row of folded groups, uint32
+    SPYI_PACK_THREADS, // the number of threads of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // the number of groups of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_SHAPE,   // the size of the call's own dimension `dim`, uint32
+    SPYI_PACK_SIZE,    // the size of collapsed dimension `dim`, uint32, which tiled variants count in tiles
+    SPYI_PACK_MAGIC,   // the multiplier that divides by the size of dimension `dim`, uint32
+    SPYI_PACK_SHIFT,   // the shift that divides by the size of dimension `dim`, uint32
+    SPYI_PACK_EDGE,    // in tiled variants: the size of collapsed dimension `dim` in elements, uint32
+    SPYI_PACK_BASE,    // the number of elements from the binding's start or the lowest element to element 0,
+                       // uint32 or int64
+    SPYI_PACK_STRIDE,  // the leaf's stride along collapsed dimension `dim`, int32 or int64
+    SPYI_PACK_INNER,   // the leaf's stride along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ELEMENT, // the stride of the call's elements along collapsed dimension `dim`, uint32
+    SPYI_PACK_TEAM,    // one uint32, which `dim` chooses: sums, elements of a sum, its parts, elements of a
+                       // part, groups of a row
+    SPYI_PACK_PRINT,   // the address of the device's print buffer, uint64
     // From here on the values differ even between calls of equal shapes.
-    SPYI_PACK_ADDRESS, // address of the leaf's lowest element, uint64
-    SPYI_PACK_SUMS,    // address of the sums that teams leave for the leaf, uint64
+    SPYI_PACK_ADDRESS, // the address of the leaf's lowest element, uint64
+    SPYI_PACK_SUMS,    // the address of the sums that teams leave for the leaf, uint64
     // From here on the order is that of spyi_field_op.
     SPYI_PACK_SCALAR, // a number, converted to the leaf's type
     SPYI_PACK_BYTES,  // a host value, in the device's layout
     SPYI_PACK_INLINE, // a host array, in the device's layout
-    SPYI_PACK_KIND,   // what the leaf's kind packs by itself
+    SPYI_PACK_KIND,   // a field that the leaf's kind packs by itself
     SPYI_PACK_SIZES,  // writes nothing; fails unless the value has the sizes that the leaf's type needs
     SPYI_PACK_BINDING // binds the leaf's tensor to binding number `offset`
 } spyi_pack_op;
 
 typedef struct spyi_pack {
-    uint8_t op; // spyi_pack_op
+    uint8_t op; // a spyi_pack_op
     uint8_t dim;
     uint16_t leaf;
     uint32_t offset;
 } spyi_pack;
 
-// The text of a kernel, and what a dispatch of it needs.
+// The text of a kernel, and the data that a dispatch of it needs.
 typedef struct spyi_emitted {
     spyi_text text;
     spyi_pack *packs;
@@ -49411,11 +49553,11 @@ typedef struct spyi_emitted {
     uint32_t block_size;
     bool block_by_address;
     uint32_t binding_count;
-    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each structured buffer
+    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // the leaf of each structured buffer
     uint32_t holder_count;
-    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> parameter
+    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // the leaf of each ConstantBuffer<T> parameter
     uint32_t group_size;
-    uint32_t shared_bytes; // dynamic shared memory of a group, beside that of the call's options
+    uint32_t shared_bytes; // the dynamic shared memory of a group in bytes, beside that of the call's options
     bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
 
@@ -49433,16 +49575,16 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
 // written.
 SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
-// Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
+// Returns the number of threads in a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
 // Returns the largest number of groups in y, in z, and in one row of folded groups. Some devices take more
 // groups in x alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of the call group that the options give, along each dimension of the call. Returns false when
-// the options give none; all are 1 then.
+// Writes the size of the call group that the options give, along each dimension of the call. Returns false
+// when the options give none; all sizes are 1 then.
 SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
-// Does the same, but gives the tiles of calls over textures whose options give no group. Tiles order the threads only;
-// functions that ask for the call group do not see them.
+// Writes the size of the call group that the options give, or the tiles of calls over textures whose options
+// give no group. Tiles order the threads only; functions that ask for the call group do not see them.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.
@@ -49454,17 +49596,18 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Returns whether the last thread of a wide variant may have fewer elements than the others.
 SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key);
-// Returns the 32-bit words that one access of a wide leaf moves: 1, 2 or 4 for small scalars, which go as uint, uint2 or
-// uint4; 0 for others, whose vectors go as they are. `columns`: scalars of an element; `scalar`: bytes of a scalar.
+// Returns the number of 32-bit words that one access of a wide leaf moves: 1, 2 or 4 for small scalars, which
+// go as uint, uint2 or uint4; 0 for other scalars, whose vectors go as they are. `columns` is the number of
+// scalars in an element, `scalar` the bytes of one.
 SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
                                 size_t scalar);
-// Returns the threads of a team. A group has group_size / spyi_team_size() teams.
+// Returns the number of threads in a team. A group has group_size / spyi_team_size() teams.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 
 // >>emit/internal.h -----------------------------------------------------------------------------------------
 
-// What the files of src/emit share: the state of one emission, and the functions that write parts of the
-// kernel's text.
+// The state of one emission, and the functions by which the files of src/emit write parts of the kernel's
+// text.
 
 typedef struct spyi_emit_state spyi_emit_state;
 
@@ -49499,7 +49642,7 @@ typedef struct spyi_emit_state spyi_emit_state;
 // - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to
 //   the wrapper.
 typedef struct spyi_prologue {
-    // Returns the kernel's form for the comment at its start: "wide".
+    // Returns the kernel's form, such as "wide", for the comment at the kernel's start.
     const char *(*name)(const spyi_emit_state *s);
     // Writes the entry point's attributes, its name, and the parameters that the system fills. The parameter
     // list stays open.
@@ -49529,59 +49672,66 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_limits *limits; // of the function's device
+    const spyi_limits *limits; // the limits of the function's device
     const spyi_rules *rules;   // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
-    spyi_text fields;  // text: fields of the parameter block's struct
-    spyi_text buffers; // text: parameters of the entry point (structured buffers)
-    spyi_text holders; // text: globals (ConstantBuffers)
+    spyi_text fields;  // the text of the fields of the parameter block's struct
+    spyi_text buffers; // the text of the entry point's parameters (structured buffers)
+    spyi_text holders; // the text of globals (ConstantBuffers)
     spyi_text body;
-    char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
-    char **lvalues; // by leaf: its variable for the current element; NULL means none so far
-    bool *fresh;    // by leaf: its variable is declared by its load
+    char **names;   // the name of each leaf in block and buffers, which is its path with dots replaced
+    char **lvalues; // the variable of each leaf for the current element; NULL means none so far
+    bool *fresh;    // tells for each leaf whether its load declares its variable
     uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field, bytes
-    uint32_t element;   // index of the current element among the thread's elements; of a team: in its unit
-    char suffix[8];     // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    size_t block_align; // the largest alignment of a field in bytes
+    uint32_t element;   // the index of the current element among the thread's elements, or of a team's
+                        // element in its unit
+    char suffix[8];     // ends the names of the element's variables: "", or "_0", "_1", ... if a thread has
+                        // several elements
     char unit
-        [8];   // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
-    bool tail; // teams: the element is read by itself, not out of a vector
-    uint32_t max_groups; // most groups in a row of folded groups
-    bool failed;         // out of memory
+        [8]; // ends the names of variables that the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail;           // in kernels with teams: the element is read by itself, not out of a vector
+    uint32_t max_groups; // the largest number of groups in a row of folded groups
+    bool failed;         // memory ran out
 };
 
 // >>walk.c
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // returns whether the leaf's memory is
+                                                                       // untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // returns whether the leaf is loaded as
+                                                                    // vectors
 SPYI_FN bool spyi_is_turned(const spyi_emit_state *s,
-                            uint32_t leaf); // whether it goes through groupshared memory
+                            uint32_t leaf); // returns whether the leaf goes through groupshared memory
 // Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
-// Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
-// its own, s->unit if those of a unit share them, or "".
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // returns whether the last thread may have fewer
+                                                      // elements
+// Returns the end of the names of the current element's coordinates and offsets: s->suffix if each element
+// has its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
-// Returns whether threads behind the last element compute that once more: spyi_bound.whole_warps. Their spy_inside is
-// false.
+// Returns whether threads behind the last element compute the last element once more
+// (spyi_bound.whole_warps). Their spy_inside is false.
 SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // returns whether the kernel has coordinates
 // Returns whether the leaf's stride along the collapsed dimension is a field of the block.
 SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim);
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
-// On targets that load vectors of three or four 64-bit scalars one scalar at a time: returns whether the type
-// is such a vector, whether the leaf is loaded in this way, and whether its field of the block is read so.
+// These functions are about targets that load vectors of three or four 64-bit scalars one scalar at a time.
+// They return whether the type is such a vector, whether the leaf is loaded in this way, and whether its
+// field of the block is read so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
-// For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
+// spyi_vectors() returns the number of vectors that hold a thread's elements of a wide leaf; spyi_packed()
+// returns the number of vectors that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // Returns the 32-bit words that one access moves, or 0 if it moves vectors of scalars.
@@ -49610,7 +49760,7 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
                               const char *expression, spyi_text *out);
 // Returns the type of a leaf's scalars, as the function sees them.
 SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
-// Writes where component `inner` of the current element lies: "b_x[spy_i]". `store`: as in
+// Writes where component `inner` of the current element lies: "b_x[spy_i]". `store` means the same as in
 // spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
@@ -49633,8 +49783,8 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 
 // >>wide.c
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
-// For wide leaves: write the current element's value as an expression of its vectors, and put its variable
-// back into them.
+// spyi_wide_value() writes the current element's value of a wide leaf as an expression of its vectors; the
+// next function puts its variable back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 // Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
@@ -49702,7 +49852,7 @@ typedef enum spyi_piece_op {
 SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
                               const char *to, const spyi_type *from_type, const char *from,
                               const char *indent);
-SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // returns whether the sum is too long to unroll
 // Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
@@ -49902,12 +50052,13 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
-        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // a keyword
+        // `this` is a keyword of Slang
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_");
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
-        for (uint32_t j = 0; j < i; j++) { // "a.b" and "a_b" give one name
+        for (uint32_t j = 0; j < i; j++) { // "a.b" and "a_b" would give one name
             if (strcmp(s->names[j], spyi_text_str(&name)) != 0) continue;
             spyi_text_add(&name, "__n%u", i);
             break;
@@ -49924,7 +50075,8 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_words(s, i)) spyi_spell_words(spyi_words(s, i), &type);
         else spyi_spell_vector(s, i, &type);
-    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
+        // pieces.c says why the memory is declared as uint
+    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) {
         spyi_text_add(&type, "uint");
         if (memory->columns > 1) spyi_text_add(&type, "%u", memory->columns);
     } else {
@@ -49962,7 +50114,7 @@ SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
     return (spyi_pack_op)(SPYI_PACK_SCALAR + leaf->kind->run->field_op);
 }
 
-// Declares a leaf that is not in memory: as a field of the block, or as a binding beside it.
+// Declares a leaf that is not in memory, as a field of the block or as a binding beside it.
 static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -49975,7 +50127,7 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
         if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
         spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        if (leaf->field_size) // for a texture that the call runs over: its steps
+        if (leaf->field_size) // a texture that the call runs over has a field, for its steps
             spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
                            leaf->field_size / 4);
         spyi_text_free(&type);
@@ -50026,7 +50178,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
                            d);
     }
-    if (s->out->block_size) // the compiler's size of the struct, in whole words of 4 bytes
+    if (s->out->block_size) // the size that the compiler gives the struct, in whole words of 4 bytes
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
 }
 
@@ -50109,7 +50261,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.thread = grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.coordinate =
-        grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
+        grouped && !s->key->index64 ? "spy_c" : NULL; // in 64 bits the coordinates take more time than the
+                                                      // division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);
@@ -50120,7 +50273,7 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
 
 // >>places
 
-// Writes where leaf `i`'s current element lies: "spyi_block.x[...]". For wide leaves: where the thread's
+// Writes where leaf `i`'s current element lies: "spyi_block.x[...]". For a wide leaf it is where the thread's
 // access number `access` lies.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, const char *inner, bool store,
                         spyi_text *out) {
@@ -50186,7 +50339,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
+        // the text is "spyi_block.x[" index "]"
+        const char *whole = spyi_text_str(&place), *index = strchr(whole, '[');
         index = index ? index + 1 : whole; // whole is "" when out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
@@ -50260,7 +50414,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    if (leaf->out && spyi_is_turned(s, i)) spyi_turned_value(s, i, &value); // an inout leaf
+    if (leaf->out && spyi_is_turned(s, i)) spyi_turned_value(s, i, &value); // an inout leaf needs both
     else if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value);
     else if (leaf->out && !spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, &value);
     else if (!spyi_leaf_expression(s, i, &value)) {
@@ -50314,11 +50468,12 @@ SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *ou
 
 // >>emit/wide.c ---------------------------------------------------------------------------------------------
 
-// The vectors of wide variants: what a thread of the compute prologue does once for several neighbouring
-// elements. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its scalars from them and
-// puts them back, and the vectors are stored at the end. If the last thread has fewer elements, it stores
-// them one by one. Vectors of small scalars are moved as 32-bit words, up to four at a time: NVIDIA's Vulkan driver moves
-// the scalars of a half4 one by one (docs/measurements.md, "Small scalars on Vulkan").
+// The vectors of wide variants, by which a thread of the compute prologue loads and stores several
+// neighbouring elements at once. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its
+// scalars from them and puts them back, and the vectors are stored at the end. If the last thread has fewer
+// elements, it stores them one by one. Vectors of small scalars are moved as 32-bit words, up to four at a
+// time: NVIDIA's Vulkan driver moves the scalars of a half4 one by one (docs/measurements.md, "Small scalars
+// on Vulkan").
 
 // Writes a wide leaf's vector type.
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -50537,15 +50692,13 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
 
 // >>emit/compute.c ------------------------------------------------------------------------------------------
 
-// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It
-// writes
-//   the entry point's attributes, and the parameters that the system fills;
-//   the number of the thread's first element, which depends on the layout of groups and of call groups;
-//   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the offsets of strided leaves;
-//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the
-//   stores.
-// team.c has the prologue of kernels that sum gradients. It uses the coordinates and indices of this one.
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. This
+// file writes the entry point's attributes, and the parameters that the system fills; the number of the
+// thread's first element, which depends on the layout of groups and of call groups; the guard that ends
+// threads behind the last element; the element's coordinates in the call, and from them the offsets of
+// strided leaves; the loads that happen once a thread (wide.c has those of vectors), the calls for each
+// element, and the stores. The prologue of kernels that sum gradients (team.c) uses the coordinates and
+// indices of this one.
 
 #define SPYI_MOST_ELEMENTS 16
 
@@ -50579,7 +50732,7 @@ static bool spyi_is_tiled(const spyi_bound *bound) {
     return any;
 }
 
-// 32 threads are 8 x 4 texels.
+// The edge of a tile in elements; the 32 threads of a tile are 8 x 4 texels.
 #define SPYI_TILE 8u
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
@@ -50620,8 +50773,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
-    // 2^31.
+    // The innermost coordinate comes first. Divisions are done as multiplications, which are exact for
+    // numbers below 2^31.
     if (key->rank > 1)
         spyi_text_add(body, "    uint spy_rest%s = spy_i%s;\n    uint spy_high%s;\n", s->unit, s->unit,
                       s->unit);
@@ -50638,7 +50791,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
                   key->rank > 1 ? "spy_rest" : "spy_i", s->unit);
 }
 
-// Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
+// Writes the coordinates of the thread's next element. Behind the end they are those of the last element of
+// the call.
 static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
@@ -50683,8 +50837,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     }
 }
 
-// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base; nothing if all
-// elements have index 0. For wide leaves it is the index of the thread's access number `access`.
+// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base. Writes nothing
+// if all elements have index 0. For wide leaves it is the index of the thread's access number `access`.
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
                                 spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -50750,7 +50904,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
             spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type,
                           d, group[d], group[d]);
             spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
-        } else { // what is left, without a division: the guard ends groups behind the last one
+        } else { // the last dimension takes the remainder without a division, since the guard ends groups
+                 // behind the last one
             spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);
         }
     }
@@ -50944,7 +51099,7 @@ SPYI_FN void spyi_single_call_free(spyi_single_call *single) {
 // of its own, so that each can take part in a derivative or not. Outputs are `out` parameters, but a result
 // that is one leaf is returned if no derivative is computed. The body makes structs and pairs from the
 // leaves, makes the graph's calls one after another, and takes the outputs apart. It knows neither threads
-// nor memory, which are the prologue's.
+// nor memory, which belong to the prologue.
 
 // >>its parameters
 
@@ -51007,7 +51162,7 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 
 // >>arguments of the calls
 
-// Returns whether a leaf holds the address, a number, that a pointer of type `type` is made from.
+// Returns whether a leaf holds an address, as a number, from which a pointer of type `type` is made.
 static bool spyi_is_address(const spyi_leaf *leaf, const spyi_type *type) {
     return spyi_type_is_pointer(type) && leaf->type->kind == SPYI_TYPE_SCALAR;
 }
@@ -51090,7 +51245,7 @@ static void spyi_missing_fields(const spyi_emit_state *s, const spyi_node *node,
             i++;
         if (i < node->count) continue;
         spyi_text part = { NULL, 0, 0 };
-        // Inner structs get their own variable; see spyi_argument_fields().
+        // Inner structs get their own variable (spyi_argument_fields()).
         bool apart = s->bound->mode && type->fields[f].type->kind == SPYI_TYPE_STRUCT;
         if (apart) {
             spyi_spell_part(to, type->fields[f].name, &part);
@@ -51184,7 +51339,8 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
-// Does what spyi_emit_called() does, for the function that gives the elements of a reduction.
+// Writes the function that gives the elements of a reduction under another name, as spyi_emit_called() does
+// for a hidden function.
 static void spyi_emit_called_total(const spyi_emit_state *s, const spyi_graph_call *call, spyi_text *out) {
     spyi_text_add(out, "void spyi_called_bwd(");
     for (uint32_t o = 0; o < call->operand_count; o++) {
@@ -51250,7 +51406,7 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
-    if (s->bound->combine) { // the derivative that src/fuse has written for it
+    if (s->bound->combine) { // the derivative of a reduction, which src/fuse has written
         spyi_spell_called(graph, c, out);
         spyi_text_add(out, "_bwd(");
         for (uint32_t o = 0; o < call->operand_count; o++) {
@@ -51398,31 +51554,31 @@ SPYI_FN const spyi_wrapper *spyi_forward(void) {
 // Writes statements that go over a value piece by piece, field by field and element by element: they add,
 // copy or sum gradients in another type than the value's own.
 
-// A sum of at most this many scalars is unrolled, and a team adds up its threads one scalar at a time. A
-// longer sum goes in loops, and is added to the gradient in memory, not to a copy of it: unrolled, it would
-// compile for many seconds and run slower (docs/measurements.md, "Long sums of gradients").
+// The largest number of scalars of a sum that is unrolled: a team then adds up its threads one scalar at a
+// time. A longer sum goes in loops, and is added to the gradient in memory, not to a copy of it: unrolled, it
+// would compile for many seconds and run slower (docs/measurements.md, "Long sums of gradients").
 #define SPYI_SUM_UNROLLED 32u
 
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
     return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
 }
 
-// What spyi_each_piece() writes: the operation, and the sum that it uses.
+// The input of spyi_each_piece(): the operation, and the sum that it uses.
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;     // the sum's variable
-    const char *scalar;  // type of the sum's scalars
-    const char *combine; // "min" or "max" for a sum of a reduction that is one; else NULL
+    const char *sum;     // the name of the sum's variable
+    const char *scalar;  // the type of the sum's scalars
+    const char *combine; // "min" or "max" for a sum of a reduction that is one of these; otherwise NULL
     bool single;         // the sum is one scalar, not an array
-    bool loops;          // the sum is long: nothing is unrolled
+    bool loops;          // the sum is long, so nothing is unrolled
     bool open;           // the outermost loops begin at spy_from
-    uint32_t depth;      // loops that enclose the piece
+    uint32_t depth;      // the number of loops that enclose the piece
 } spyi_pieces;
 
-// Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
-// uint, since there are no atomic functions that find the least or greatest float. (A team whose value changes nothing
-// makes no atomic access.)
+// Writes the statements that put a sum to a float in memory that other teams change, too. The float's memory
+// is declared as uint, since there are no atomic functions that find the least or greatest float. (A team
+// whose value changes nothing makes no atomic access.)
 static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char *sum, const char *indent) {
     spyi_text_add(p->out,
                   "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
@@ -51531,8 +51687,8 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
     }
 }
 
-// Returns whether the loops that write a sum out begin at spy_from, which is 0, but compilers cannot know
-// that. If they could, NVRTC would unroll all of the loops, and lavapipe those of up to 32 steps, which makes
+// Returns whether the loops that write a sum out begin at spy_from. It is 0, but compilers cannot know that.
+// If they could, NVRTC would unroll all of the loops, and lavapipe those of up to 32 steps, which makes
 // compiling longer (docs/measurements.md, "Long sums of gradients").
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
     return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);
@@ -51561,8 +51717,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 // >>emit/gradient.c -----------------------------------------------------------------------------------------
 
 // Calls the element function's derivative for one element of the kernel, through bwd_diff or fwd_diff. A
-// gradient that no two elements share is loaded, added to and stored here. Shared gradients are summed:
-// team.c.
+// gradient that no two elements share is loaded, added to and stored here. team.c sums shared gradients.
 
 // Writes the value of a gradient that is read, in the type that the derivative takes.
 static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -51599,7 +51754,7 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
-        } else { // forward mode: an output whose type has no derivative
+        } else { // this is an output, in forward mode, whose type has no derivative
             spyi_make_variable(s, i, "a_", leaf->param_in, "    ");
             spyi_text_add(out, "%s", s->lvalues[i]);
         }
@@ -51731,7 +51886,8 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void) {
 //
 // Rows of groupshared memory are one word longer than the tile, so that neither rows nor columns meet in one bank.
 
-// The threads along a row of the tile, and the rows between two elements of a thread.
+// spyi_tile_columns() returns the number of threads along a row of the tile; the next function returns the
+// number of rows between two elements of a thread.
 static uint32_t spyi_tile_columns(const spyi_emit_state *s) {
     return s->key->tile / s->key->width;
 }
@@ -51756,8 +51912,8 @@ static uint32_t spyi_tile_pitch(const spyi_emit_state *s, uint32_t i) {
     return s->key->tile + (size < 4 ? (uint32_t)(4 / size) : 1);
 }
 
-// Writes where an element of a turned leaf lies in groupshared memory. `across`: counted along the leaf's own
-// neighbours, of which it is number `element` of row `row`; else along the call's.
+// Writes where an element of a turned leaf lies in groupshared memory. With `across` the place is counted
+// along the leaf's own neighbours, of which it is number `element` of row `row`; otherwise along the call's.
 static void spyi_tile_place(const spyi_emit_state *s, uint32_t i, bool across, uint32_t row, uint32_t element,
                             spyi_text *out) {
     uint32_t pitch = spyi_tile_pitch(s, i), below = row * spyi_tile_step(s);
@@ -51824,7 +51980,8 @@ static void spyi_emit_tile_places(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     uint32_t last = spyi_tile_last(s), turn = key->turn, step = spyi_tile_step(s);
-    const uint32_t dims[2] = { last, turn }; // first the call's neighbours, then those of turned leaves
+    const uint32_t dims[2] = { last, turn }; // first comes the call's neighbour dimension, then that of
+                                             // turned leaves
     for (int k = 0; k < 2; k++) {
         uint32_t along = dims[k], across = dims[1 - k];
         char c = k ? 'u' : 'c';
@@ -51850,7 +52007,7 @@ static void spyi_tile_guard(spyi_emit_state *s, bool turned, uint32_t row) {
         along, tile, along, across, tile, row * spyi_tile_step(s), across);
 }
 
-// Writes the index of each row of a leaf's elements. That of vectors counts vectors.
+// Writes the index of each row of a leaf's elements. The index of vectors counts vectors.
 static void spyi_emit_tile_offsets(spyi_emit_state *s, uint32_t i, uint32_t row) {
     const spyi_variant_key *key = s->key;
     bool turned = spyi_is_turned(s, i), still = spyi_walk_of(s, i) == SPYI_WALK_STILL;
@@ -51862,7 +52019,7 @@ static void spyi_emit_tile_offsets(spyi_emit_state *s, uint32_t i, uint32_t row)
         if (d == along && still) continue;
         spyi_text_add(&s->body, "%s", plus);
         plus = " + ";
-        if (d == along && !spyi_has_stride(s, i, d) && key->width > 1) { // which is 4 or 8
+        if (d == along && !spyi_has_stride(s, i, d) && key->width > 1) { // the width is 4 or 8 here
             spyi_text_add(&s->body, "(spy_%c%u >> %u)", c, d, key->width == 4 ? 2 : 3);
             continue;
         }
@@ -51879,7 +52036,8 @@ static void spyi_tiles_index(const spyi_emit_state *s, uint32_t i, uint32_t acce
     uint32_t walk = spyi_walk_of(s, i), width = s->key->width, column = s->element % width;
     if (walk == SPYI_WALK_UNIFORM) return;
     if (spyi_is_wide(s, i)) {
-        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / s->key->unroll; // accesses of a row
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / s->key->unroll; // the number of accesses of a
+                                                                              // row
         spyi_text_add(out, "%s_at_%u", s->names[i], access / n);
         if (n > 1) spyi_text_add(out, " * %u + %u", n, access % n);
         return;
@@ -51897,7 +52055,7 @@ static void spyi_tile_element(spyi_emit_state *s, uint32_t row, uint32_t element
     snprintf(s->suffix, sizeof s->suffix, "_%u", s->element & 255u); // gcc sees that it fits
 }
 
-// Writes the loads of a turned leaf into variables: those of all leaves are under way together.
+// Writes the loads of a turned leaf into variables. The loads of all leaves are under way together.
 static void spyi_load_turned(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) {
         spyi_load_vectors(s, i);
@@ -51955,8 +52113,8 @@ static bool spyi_is_plain_vector(const spyi_emit_state *s, uint32_t i) {
     return spyi_is_wide(s, i) && !spyi_is_turned(s, i);
 }
 
-// Writes the loads of all leaves that are loaded before any element's call, and the way of turned ones into groupshared
-// memory.
+// Writes the loads of all leaves that are loaded before any element's call, and moves those of turned leaves
+// into groupshared memory.
 static void spyi_tile_loads(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     bool any = false;
@@ -52052,17 +52210,14 @@ SPYI_FN const spyi_prologue *spyi_tiles_prologue(void) {
 // >>emit/team.c ---------------------------------------------------------------------------------------------
 
 // The prologue of kernels that sum the gradients that elements share. Its threads go over elements in a loop.
-//
-//   All elements that add to one gradient element make up a sum. A team of threads computes a sum or a part
-//   of one, and each thread takes every so-many-th element. Then the team adds up its threads in groupshared
-//   memory, in a fixed order, and one thread hands the result on. A sum in one part is added to the gradient
-//   directly. The parts of a sum are added atomically, or left in memory for a second dispatch, which sums
-//   parts as this one sums elements.
-//
-// Barriers need all threads of a group, so no thread leaves before the end. Threads beyond the last element
-// add nothing.
+// All elements that add to one gradient element make up a sum. A team of threads computes a sum or a part of
+// one, and each thread takes every so-many-th element. Then the team adds up its threads in groupshared
+// memory, in a fixed order, and one thread hands the result on. A sum in one part is added to the gradient
+// directly. The parts of a sum are added atomically, or left in memory for a second dispatch, which sums
+// parts in the way that the first sums elements. Barriers need all threads of a group, so no thread leaves
+// before the end. Threads beyond the last element add nothing.
 
-#define SPYI_TEAM_MOST 64 // most elements of a thread in one step of its loop
+#define SPYI_TEAM_MOST 64 // the largest number of elements of a thread in one step of its loop
 
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
@@ -52121,7 +52276,7 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Writes coordinates and offsets: of the loop's element or unit, or at the end of the sum itself.
+// Writes coordinates and offsets of the loop's element or unit, or with `end` those of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
@@ -52134,9 +52289,10 @@ static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
 
 // >>a thread's units
 //
-// A unit is what a thread takes at once: one element, or key->width neighbours as vectors. In each step of the loop a
-// thread takes key->unroll units, a team's width apart. It loads all of them before it computes the first, so that
-// the loads are under way together. In place of a unit behind the end it loads its first one again.
+// A unit is the work that a thread takes at once: one element, or key->width neighbours as vectors. In each
+// step of the loop a thread takes key->unroll units, a team's width apart. It loads all of them before it
+// computes the first, so that the loads are under way together. In place of a unit behind the end it loads
+// its first one again.
 
 static void spyi_set_unit(spyi_emit_state *s, uint32_t unit) {
     if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit & 0xffu);
@@ -52188,7 +52344,7 @@ static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint3
     s->suffix[0] = 0;
 }
 
-// Writes what the dispatch that finishes does with a unit: puts a part to each sum.
+// Writes the work of the finishing dispatch on a unit: it puts a part to each sum.
 static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
     const spyi_bound *b = s->bound;
     const char *name = spyi_combine_name(b);
@@ -52200,7 +52356,8 @@ static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
         spyi_left_place(s, i, spyi_text_str(&row), &place);
         if (name)
             spyi_text_add(&format, "%s(%%s, %s)", name,
-                          spyi_text_str(&place)); // the first part twice: no matter
+                          spyi_text_str(&place)); // puts the first part twice, which changes no minimum or
+                                                  // maximum
         else if (unit)
             spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
                           is_double ? "double" : "float");
@@ -52284,7 +52441,8 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
-    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // in memory: drivers unroll a copy
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // the sum stays in memory, because
+                                                                      // drivers would unroll a copy
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
@@ -52460,7 +52618,7 @@ static bool spyi_names_textures(const spyi_bound *b, uint32_t *samplers) {
     return names;
 }
 
-// Writes what derivatives of Slang's own textures find their gradients by.
+// Writes the statements by which derivatives of Slang's own textures find their gradients.
 static void spyi_note_textures(const spyi_emit_state *s, spyi_text *out) {
     uint32_t slot = 0;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -52509,7 +52667,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
-    // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
+    // This constant, which slangpy_atomic.slang reads, says that the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (samplers > 1 && s->rules->by_address)
@@ -52628,7 +52786,7 @@ static size_t spyi_part_offset(const spyi_type *type, const char *name, uint32_t
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
-    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // parts have the type's order
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // parts are in the type's order
         const char *name = b->nodes[n->first + i].name;
         spy_status status = spyi_entry_node(
             b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, name, i), out, error);
@@ -52642,7 +52800,7 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    // The places may come from a file. Blocks have 64 bytes of room behind them.
+    // The places may come from a file, so they are checked. Blocks have 64 bytes of room behind them.
     if (offset >= out->block_size || (uint64_t)offset + leaf->field_size > (uint64_t)out->block_size + 64) {
         spyi_text_add(error, "'%s': its place lies outside of the shader's parameters", leaf->path);
         return SPY_ERROR_INTERNAL;
@@ -52685,8 +52843,8 @@ SPYI_COLD_END
 
 // Packs values in the device's layout, and decides which values feed a kernel's shader parameters.
 
-// pack_leaf.c
-// Writes a value to `out` in the device's layout. `out` NULL: the value is bound, and is only checked.
+// Writes a value to `out` in the device's layout (pack_leaf.c). `out` NULL means that the value is bound, and
+// is only checked.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
 // Checks that the value of a shader parameter, which is not run over, has the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
@@ -52698,15 +52856,16 @@ SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, 
 typedef struct spyi_bound_inputs {
     spyi_leaf *leaves; // this struct owns their paths
     uint32_t count;
-    spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
+    spyi_pack *packs; // `leaf` is an index into `leaves`; `offset` counts bytes in `data`, or is a binding's
+                      // number
     uint32_t pack_count;
-    uint32_t binding_count; // number of the kernel's bindings; the bindings that emit made come first
+    uint32_t binding_count; // the number of the kernel's bindings; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data; // bytes of the uniform buffers, as packed for the running call
+    uint8_t *data; // the bytes of the uniform buffers, packed for the running call
 } spyi_bound_inputs;
 
-// bound_inputs.c: finds the values that feed a kernel's inputs; fails for missing, unknown or unfitting
+// Finds the values that feed a kernel's inputs (bound_inputs.c). Fails for missing, unknown or unfitting
 // values.
 SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emitted *emitted,
                                     const spyi_inputs *inputs, const spyi_values *values,
@@ -52723,80 +52882,86 @@ typedef struct spyi_variant spyi_variant;
 #define SPYI_GEOMETRY_BYTES (offsetof(spy_tensor, contiguous) - offsetof(spy_tensor, shape))
 
 typedef struct spyi_launch_leaf {
-    spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // of the tensor that the members below describe
-    // Number of the type, shape, strides and alignment that spyi_launch_leaf_repeats() asks for, unique on the
-    // device; a tensor with the same number in its `like` repeats the leaf. 0 means that it has no number yet.
+    spyi_storage *storage; // NULL until the call makes its temporaries
+    uint64_t serial;       // the serial of the tensor that the members below describe
+    // The number of the type, shape, strides and alignment that spyi_launch_leaf_repeats() asks for, unique
+    // on the device. A tensor with the same number in its `like` repeats the leaf. 0 means that it has no
+    // number yet.
     uint64_t like;
-    uint64_t offset;     // byte of element 0 in the storage
+    uint64_t offset;     // the byte of element 0 in the storage
     uint64_t begin, end; // the elements' bytes in the storage, from `begin` up to `end`
-    uint64_t reach;      // end of the bytes that are read: the last vector of a wide variant may pass `end`
-    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
-    uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // bytes from the start of the chunk; used with bindings
-    uint64_t storage_offset; // bytes from the chunk's start to the storage, when binding_offset was computed
-    // Of the tensor. When `bound` is false, a repeated call updates none of it: only shape and strides hold.
+    uint64_t reach;      // the end of the bytes that are read, since the last vector of a wide variant may
+                         // pass `end`
+    int64_t strides[SPY_MAX_RANK]; // strides for each collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // strides for each consumed dimension, in elements
+    uint32_t memory_size;          // the bytes of one memory element
+    uint64_t binding_offset;       // the bytes from the start of the chunk; used with bindings
+    uint64_t storage_offset;       // the bytes from the chunk's start to the storage at the time when
+                                   // binding_offset was computed
+    // The geometry of the tensor. When `bound` is false, a repeated call updates none of it, so only its
+    // shape and strides are right.
     uint8_t geometry[SPYI_GEOMETRY_BYTES];
-    bool bound;           // memory is reached by a binding, placed for this very offset
-    uint64_t base;        // memory elements from the binding's start to element 0
-    uint64_t first;       // memory elements from the lowest element to element 0; used with pointers
-    uint64_t sums_offset; // byte in sums_storage of this gradient's partial sums
+    bool bound;           // memory is reached by a binding, which is placed for this very offset
+    uint64_t base;        // the memory elements from the binding's start to element 0
+    uint64_t first;       // the memory elements from the lowest element to element 0; used with pointers
+    uint64_t sums_offset; // the byte in sums_storage where this gradient's partial sums begin
 } spyi_launch_leaf;
 
 #define SPYI_MOST_PASSES 16
 
 // One dispatch of a backward call, with the dispatch that finishes its sums.
 typedef struct spyi_pass {
-    uint64_t adds;   // bit i: this pass adds to the gradient of leaf i
-    uint64_t sums;   // bit i: ... and sums it, as elements of the call share it
-    uint32_t shared; // bit d: elements along dimension d share these gradients
-    bool together;   // some of them lie in the same memory
+    uint64_t adds;   // bit i says that this pass adds to the gradient of leaf i
+    uint64_t sums;   // bit i says that this pass sums the gradient of leaf i, because elements of the call
+                     // share it
+    uint32_t shared; // bit d says that elements along dimension d share these gradients
+    bool together;   // some of the gradients lie in the same memory
 } spyi_pass;
 
 typedef struct spyi_launch {
-    spy_shape shape; // shape of the call
-    int64_t count;   // elements of the call
-    uint32_t rank;   // collapsed dimensions
+    spy_shape shape; // the shape of the call
+    int64_t count;   // the number of elements of the call
+    uint32_t rank;   // the number of collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    bool plain;                // for a pack's plain variant, which serves all shapes (call/launch.h)
-    spyi_launch_leaf *leaves;  // one for each leaf of the plan
-    uint32_t groups[3];        // group counts of the dispatch, in which long rows are folded into two
-                               // dimensions
-    uint32_t thread_groups[3]; // groups before folding
-    uint8_t *block;            // the parameter block, as packed for the variant
+    bool plain; // the launch is for a pack's plain variant, which serves all shapes (call/launch.h)
+    spyi_launch_leaf *leaves; // one for each leaf of the plan
+    uint32_t groups[3]; // the group counts of the dispatch, in which long rows are folded into two dimensions
+    uint32_t thread_groups[3]; // the group counts before folding
+    uint8_t *block;            // the parameter block, packed for the variant
     uint32_t block_capacity;
-    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from
-    // them.
+    // These members are for backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes
+    // the other ones from them.
     uint32_t pass, pass_count;
     bool finishes;
     bool leaves_sums; // the pass leaves partial sums, which a second dispatch finishes
     spyi_pass passes[SPYI_MOST_PASSES];
-    uint32_t kept; // leading collapsed dimensions that are not summed over
-    // Number of sums; elements of each (of a finishing dispatch: parts); elements that a team adds; parts of
-    // a sum, in the pass that leaves them and in this dispatch.
+    uint32_t kept; // the number of leading collapsed dimensions that are not summed over
+    // The number of sums; the elements of each (in a finishing dispatch the parts); the elements that a team
+    // adds; the parts of a sum, in the pass that leaves them and in this dispatch.
     uint32_t sums, each, length, parts, team_parts;
     uint64_t team_groups, sums_bytes;
     // Row-major strides of the call's elements along collapsed dimensions.
     int64_t element_strides[SPY_MAX_RANK];
-    spyi_storage *sums_storage; // the running call's sums
-    // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
+    spyi_storage *sums_storage; // the sums of the running call
+    // The variant of the last call, if a call with other base addresses and numbers may run it; otherwise
+    // NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
-    spyi_graph *graph; // dispatches that calls repeat; NULL if there is none
-    // How a call's arguments repeat the launch, in one block of memory; NULL if not learnt.
+    spyi_graph *graph; // the dispatches that calls repeat; NULL means that there are none
+    // The way in which a call's arguments repeat the launch, in one block of memory; NULL means that it is
+    // not learnt yet.
     struct spyi_again *again;
 } spyi_launch;
 
 // >>plan/plan.h ---------------------------------------------------------------------------------------------
 
-// Plans: what a call's signature becomes. A plan has one kernel variant for each way in which its memory is
-// walked.
+// Plans. A plan is made from a call's signature, and has one kernel variant for each way in which its memory
+// is walked.
 
 // >>variants: one compiled kernel each
 
-// A copy of what a kernel was loaded from, in host memory; kept when device->keep_programs is set.
+// A copy, in host memory, of the data from which a kernel was loaded; kept when device->keep_programs is set.
 typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
@@ -52808,23 +52973,24 @@ typedef struct spyi_program {
 // A kernel with unsized arrays. Each number of elements has its own plan, and the variants of all these plans
 // run this kernel.
 typedef struct spyi_shared_kernel {
-    uint32_t references; // variants that run it
+    uint32_t references; // the number of variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // same as spyi_variant.program
+    spyi_program *program; // the same as spyi_variant.program
     spyi_inputs inputs;
     spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;
 } spyi_shared_kernel;
 
-// How a variant uses the memory of one argument. Each call makes a spyi_use of it, from which barriers
-// follow.
+// A description of the memory of one argument that a variant uses. Each call makes a spyi_use of it, from
+// which barriers follow.
 typedef struct spyi_memory_access {
     // When `whole` is true, the kernel gets the whole tensor of the value with this number. Otherwise it
     // walks the elements of the plan's leaf with this number.
     uint32_t number;
     bool whole;
     bool reads, writes;
-    // The kernel gets a texture or sampler, the value with this number; NULL means that it gets memory.
+    // The functions of a texture or sampler that the kernel gets, which is the value with this number; NULL
+    // means that it gets memory.
     const spyi_kind_resource *resource;
 } spyi_memory_access;
 
@@ -52835,22 +53001,22 @@ struct spyi_variant {
     spyi_memory_access *accesses; // memory of parameters and of shader parameters
     uint32_t access_count;
     bool resources; // some accesses are of textures or samplers
-    bool untracked; // an argument is a raw address: the kernel may read and write any memory
+    bool untracked; // an argument is a raw address, so the kernel may read and write any memory
     spyi_kernel *kernel;
     spyi_program *program; // NULL means that it is not kept, or that shared_kernel keeps it
     // For kernels with unsized arrays; NULL means that the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
-    uint32_t use_count; // those of the last run
+    uint32_t use_count; // the number of uses of the last run
     uint32_t use_capacity;
 };
 
 // >>plans: what one signature of a function became
 
-// Launches that a plan keeps. A call with the shapes, strides and alignments of a kept launch repeats it with
-// other base addresses. There are several, so that layers, tail batches and slices do not push each other
-// out.
+// The number of launches that a plan keeps. A call with the shapes, strides and alignments of a kept launch
+// repeats it with other base addresses. There are several, so that layers, tail batches and slices do not
+// push each other out.
 #define SPYI_GEOMETRIES 4
 
 typedef struct spyi_plan spyi_plan;
@@ -52858,38 +53024,38 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    // NULL in a plan that can run. Otherwise it only leads to plans, whose keys also have the last
-    // redirect[i] sizes of value i.
+    // NULL in a plan that can run. A plan with a `redirect` only leads to plans, whose keys also have the
+    // last redirect[i] sizes of value i.
     uint8_t *redirect;
-    int32_t references; // from the cache and from prepared calls
+    int32_t references; // the number of references from the cache and from prepared calls
     spy_function *function;
-    uint32_t generation; // the module's generation that the plan was made from
+    uint32_t generation; // the module's generation from which the plan was made
     spyi_bound bound;
-    spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
+    spyi_launch *launch; // the running call's launch, or the last call's; it is one of `launches`
     // The most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
     // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
-    struct spyi_same *same;   // the last dispatch (call/same.h); NULL if there was none
-    uint64_t last_submit;     // batch of the last dispatch: the kernels live until it has finished
-    spyi_plan *chain;         // next plan of the same bucket
-    spyi_plan *newer, *older; // neighbours in order of use
-    spyi_plan *retired;       // next retired plan that waits for the GPU
-    // For a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain
-    // variant, which walks memory of any strides (call/launch.h).
+    struct spyi_same *same;   // the last dispatch (call/same.h); NULL means that there was none
+    uint64_t last_submit;     // the batch of the last dispatch; the kernels live until it has finished
+    spyi_plan *chain;         // the next plan of the same bucket
+    spyi_plan *newer, *older; // the neighbours in order of use
+    spyi_plan *retired;       // the next retired plan that waits for the GPU
+    // For a device with a pack: hashes of the keys of variants that the pack lacks. Their launches run the
+    // plain variant, which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // For a device that records a pack: hash of the key of a variant whose plain form is also to be made; 0
-    // if there is none.
+    // For a device that records a pack: the hash of the key of a variant whose plain form is also to be made;
+    // 0 means that there is none.
     uint64_t plain_of;
-    // For recipes.
-    uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
-    uint32_t value_count; // arguments
-    uint32_t sized_from;  // byte of the key where the sizes begin that types were chosen by; 0 if there are
-                          // none
+    // These members are for recipes.
+    uint64_t signature;   // the spyi_recipe_signature(); 0 means that programs are not kept
+    uint32_t value_count; // the number of arguments
+    uint32_t sized_from;  // the byte of the key where the sizes begin by which types were chosen; 0 means
+                          // that there are none
 };
 
 // plan.c
@@ -52903,7 +53069,7 @@ typedef struct spyi_call_outside {
 SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
                                 const void *key, size_t key_size);
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
-// When another thread is making the same thing: waits for it outside of the device, and returns true.
+// Waits outside of the device when another thread is making the same thing, and then returns true.
 SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
 // Makes a plan. Compile threads run spyi_plan_create() and spyi_variant_create() while other threads use the
@@ -52912,8 +53078,8 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 
-// Returns a plan for the call with nothing bound yet; NULL when out of memory. spyi_plan_add_launch() gives a
-// bound plan its first launch; false when out of memory.
+// spyi_plan_new() returns a plan for the call with nothing bound yet, or NULL when out of memory.
+// spyi_plan_add_launch() gives a bound plan its first launch, or returns false when out of memory.
 SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values);
 SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan);
 // Puts a new plan into the cache. When types were chosen by sizes, also puts a redirect there; `short_size`
@@ -52929,8 +53095,8 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch);
 // Makes plan->launches[index] the running call's launch and the most recently used one.
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
-// Makes an empty launch, or else the least recently used one, the running call's launch. No call repeats it
-// until it is computed anew.
+// Makes an empty launch the running call's launch, or the least recently used one when there is no room. No
+// call repeats it until it is computed anew.
 SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
 // Threads of a group when the caller does not say; also for plain functions.
@@ -52979,9 +53145,8 @@ SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
-// diagnose.c
-// When a kernel does not compile for a known cause in the user's code: rewrites the error and returns true.
-// Else returns false.
+// Rewrites the error when a kernel does not compile for a known cause in the user's code, and returns true;
+// otherwise returns false (diagnose.c).
 SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
 
 // >>plan/cache.h --------------------------------------------------------------------------------------------
@@ -52996,10 +53161,10 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // values of the call that is inside the device
-    spyi_values *spare;  // for other calls, while some calls work outside of the device
-    // The plan whose last run was one dispatch that can be repeated as it is, and its variant; NULL if the
-    // device's last run was not.
+    spyi_values *values; // the values of the call that is inside the device
+    spyi_values *spare;  // values for other calls, while some calls work outside of the device
+    // The plan whose last run was one dispatch that can be repeated unchanged, and its variant; NULL means
+    // that the device's last run was not such a one.
     spyi_plan *ran;
     spyi_variant *ran_variant;
 };
@@ -53008,7 +53173,7 @@ typedef struct spyi_cache spyi_cache;
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
-// Returns NULL when the cache has no such plan.
+// Finds a plan by its key. Returns NULL when the cache has no such plan.
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
@@ -53022,8 +53187,9 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // >>plan/packs.h --------------------------------------------------------------------------------------------
 
-// Packs: what a call is called in their lists and manifests, what a recorded kernel adds, and what is said of a call
-// that a pack lacks. base/archive.h has the answers, and compiler/memo.h how a module gets them.
+// Packs: the names of calls in their lists and manifests, the notes of recorded kernels, and the message
+// about a call that a pack lacks. base/archive.h has the answers, and compiler/memo.h says how a module gets
+// them.
 
 // Returns the name of the device's kind in lists and manifests.
 SPYI_FN const char *spyi_pack_target(const spy_device *device);
@@ -53034,7 +53200,8 @@ SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out);
 // Notes a kernel in the manifest of the pack that the device records.
 SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_values *values, uint64_t bytes);
-// Replaces an error by what the device's pack lacks: the call, the nearest one that it has, and the line to add.
+// Replaces an error by a message that names the call which the device's pack lacks, the nearest one that it
+// has, and the line to add.
 SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_values *values,
                                      spyi_text *error);
 // Returns whether the device runs from a pack, and whether it records one.
@@ -53046,11 +53213,10 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
 // Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
-// without compiling.
-//
-// A recipe holds what a call became for a device's profile. Types, functions and kinds are stored by names
-// and layouts, kernels as blobs of the backend's compile; only pack operations write addresses. A recipe does
-// not identify the module's code: whoever stores recipes must find them by that code.
+// without compiling. A recipe holds the results of binding and compiling a call for a device's profile.
+// Types, functions and kinds are stored by names and layouts, kernels as blobs of the backend's compile; only
+// pack operations write addresses. A recipe does not identify the module's code, so a program that stores
+// recipes must find them by that code.
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
@@ -53072,33 +53238,35 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 
 // The fields of a recipe, in one order for writing and reading.
 
-// The bytes before the content. A hash of all bytes before it ends the recipe.
+// The first bytes of a recipe. Its last bytes are a hash of all bytes before them.
 #define SPYI_RECIPE_MAGIC "SPYRCP\x1a\n"
 enum { SPYI_RECIPE_MAGIC_SIZE = 8, SPYI_RECIPE_START = 20, SPYI_RECIPE_END = 8 };
 
 typedef struct spyi_recipe_head {
     uint8_t magic[SPYI_RECIPE_MAGIC_SIZE];
     uint32_t version;
-    uint64_t size;    // bytes of the whole recipe; the start ends here
-    char *library;    // the compiling library: spyi_compiler_identity()
-    char *device;     // name of the device, for messages
-    uint64_t profile; // hash of the device's profile
+    uint64_t size;    // the bytes of the whole recipe; this member ends the start
+    char *library;    // the identity of the compiling library, spyi_compiler_identity()
+    char *device;     // the name of the device, for messages
+    uint64_t profile; // the hash of the device's profile
     bool prints;      // kernels record what they print
     char *function;
-    uint64_t signature; // spyi_recipe_signature()
+    uint64_t signature; // the spyi_recipe_signature()
 } spyi_recipe_head;
 
-SPYI_FN void spyi_recipe_start(spyi_stream *r, spyi_recipe_head *head); // magic, version, size
+SPYI_FN void spyi_recipe_start(spyi_stream *r, spyi_recipe_head *head); // writes or reads magic, version and
+                                                                        // size
 SPYI_FN void spyi_recipe_rest(spyi_stream *r, spyi_recipe_head *head);
-// Fills the head as this device would write it now.
+// Fills the head with the values that this device would write now.
 SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head);
 SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
 
-// The plan's part: what binding has found.
+// Writes or reads the plan's part, which is the result of binding.
 SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *bound, uint32_t value_count);
-// What a kernel is loaded from.
+// Writes or reads the data from which a kernel is loaded.
 SPYI_FN void spyi_recipe_program(spyi_stream *r, spyi_program *program);
-// A variant: its key, and what its one step runs. Reading fills its program, and does not load the kernel.
+// Writes or reads a variant: its key, and the data of its one step. Reading fills its program, and does not
+// load the kernel.
 SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *bound, spyi_variant *variant,
                                  spyi_program *program);
 
@@ -53143,9 +53311,9 @@ typedef struct spyi_input_binding {
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves; // all leaves that the call gives
-    // Bytes of all elements of the unsized array in each uniform buffer; 0 if there is none.
+    // The bytes of all elements of the unsized array in each uniform buffer; 0 means that there is none.
     uint32_t elements[SPYI_MOST_UNIFORMS];
-    uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
+    uint32_t start[SPYI_MOST_UNIFORMS];  // the byte in bound_inputs->data where each uniform buffer starts
     uint8_t *given;                      // one flag for each byte of bound_inputs->data
     bool bound[SPYI_MOST_MEMORY_LEAVES]; // one flag for each binding
     spyi_text *error;
@@ -53255,7 +53423,8 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Names the parts of an input's data that no value covers. `zero`: parts that may be all zeros need none.
+// Names the parts of an input's data that no value covers. With `zero`, parts that may be all zeros need no
+// value.
 static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
                               spyi_text *out) {
     if (zero && spyi_may_be_zero(type)) return;
@@ -53357,8 +53526,8 @@ static spy_status spyi_layout_bound_inputs(spyi_input_binding *f, const spyi_lim
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    // The 64 extra bytes: host values may be copied with their padding, and a pack program needs an address
-    // even without uniform buffers.
+    // The 64 extra bytes have two uses: host values may be copied with their padding, and a pack program
+    // needs an address even without uniform buffers.
     bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
@@ -53461,7 +53630,7 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     uint32_t most = b->leaf_count + bound_inputs->count;
     variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
-    // The 3 extra uses: sums, group counts, the print buffer.
+    // The 3 extra uses are those of sums, group counts and the print buffer.
     variant->use_capacity = most + 3;
     variant->uses = (spyi_use *)spyi_calloc(variant->use_capacity, sizeof *variant->uses);
     if (!variant->accesses || !variant->uses) return false;
@@ -53470,7 +53639,7 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
         bool accessed = (leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf) ||
-                        // Those that a shader binds are among its inputs.
+                        // Resources that a shader binds are among its inputs.
                         (spyi_leaf_is_resource(leaf) && !(b->shader && leaf->binds));
         if (accessed && !skipped) spyi_add_access(variant, leaf, i);
     }
@@ -53795,7 +53964,7 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 
 // >>plan/packs.c --------------------------------------------------------------------------------------------
 
-// Names of calls in packs, and writing packs: see packs.h.
+// Names calls in packs, and writes packs (packs.h).
 
 SPYI_FN bool spyi_is_packed(const spy_device *device) {
     return device->ctx.pack && !spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
@@ -53911,7 +54080,8 @@ SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *
     return found;
 }
 
-// Gives the recorded call that is most like `wanted`. Returns false when the pack has none for this target.
+// Gives the recorded call that is most like `wanted`. Returns false when the pack has no call for this
+// target.
 static bool spyi_pack_nearest(const spy_device *device, const char *wanted, spyi_text *out) {
     size_t at = 0, best = SIZE_MAX;
     spyi_text name = { NULL, 0, 0 };
@@ -53972,7 +54142,8 @@ static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text
     spyi_text bytes = { NULL, 0, 0 };
     spyi_archive *other = NULL;
     uint32_t failed = spyi_failed_allocations();
-    // Another process that adds to this pack meanwhile would write what it has read before, without what this one adds.
+    // The lock keeps other processes from adding to this pack meanwhile; they would write the content that
+    // they have read before, without the calls that this one adds.
     intptr_t lock = spyi_file_lock(path);
     spy_status status = spyi_pack_read(path, &other, error);
     if (status == SPY_OK && !spyi_archive_write(spyi_store_pack(device->ctx.pack), other, &bytes)) {
@@ -54112,7 +54283,7 @@ SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *erro
     return false;
 }
 
-// Checks what a call of a [CudaKernel] needs besides fitting arguments.
+// Checks the further conditions of a call of a [CudaKernel], besides fitting arguments.
 static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
                                          spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
@@ -54155,7 +54326,7 @@ SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
     uint32_t i = 0;
     while (i < SPYI_GEOMETRIES - 1 && plan->launches[i] && plan->launches[i]->repeatable) i++;
     if (!plan->launches[i]) plan->launches[i] = spyi_launch_new(&plan->bound);
-    if (!plan->launches[i]) i--; // out of memory: reuse the launch before it
+    if (!plan->launches[i]) i--; // memory ran out, so the launch before it is reused
     spyi_plan_use_launch(plan, i);
     plan->launch->repeatable = NULL;
     return plan->launch;
@@ -54297,7 +54468,8 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
     }
     spyi_plan *made = NULL;
     uint32_t lacks =
-        spyi_compiler_lacks(device->compiler); // another thread's may be counted: then its text is too broad
+        spyi_compiler_lacks(device->compiler); // the count may include another thread's failures, which makes
+                                               // the text too broad
     bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);
@@ -54322,8 +54494,8 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 
 // >>plan/variant.c ------------------------------------------------------------------------------------------
 
-// Kernel variants of a plan: writes the text, compiles it and makes the pipeline. Slow, and only done on a
-// miss.
+// Kernel variants of a plan: writes the text, compiles it and makes the pipeline. This is slow, and only done
+// when the cache lacks the variant.
 
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
     size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
@@ -54500,7 +54672,7 @@ static spyi_shared_kernel *spyi_find_shared_kernel(const spyi_plan *plan, const 
 }
 
 // Makes a variant with another plan's kernel, if that plan differs only in the lengths of unsized arrays;
-// else *out is NULL.
+// otherwise *out is NULL.
 static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                      spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
@@ -54586,7 +54758,7 @@ SPYI_FN void spyi_program_free(spyi_program *program) {
 // >>making
 
 // Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels
-// must; a generated kernel's own parameters have theirs in the text.
+// must. A generated kernel's own parameters have their formats in the text.
 static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *variant, const spyi_text *name,
                                        spyi_code *code, spyi_text *error) {
     const spyi_bound_inputs *inputs = &variant->bound_inputs;
@@ -54606,7 +54778,8 @@ static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *v
     return status;
 }
 
-// Checks that the device has what SPIR-V of a pack, which was made for any device, declares to need.
+// Checks that the device has the features that SPIR-V of a pack, which was made for any device, declares to
+// need.
 static spy_status spyi_variant_features(const spy_device *device, const spyi_code *code, spyi_text *error) {
     uint32_t missing = spyi_code_features(code) & ~device->base->limits.info.features;
     static const char *const names[] = { "float16", "float64",   "int8",
@@ -54661,7 +54834,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // text counts 0 here, because its compiled form is
+    if (status == SPY_OK && spyi_is_recording(device)) // the text counts as 0, because its compiled form is
                                                        // counted
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
@@ -54762,7 +54935,8 @@ SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
     uint64_t hash = spyi_variant_key_hash(key);
     if (!spyi_is_packed(plan->function->object.device) || spyi_plan_lacks(plan, hash)) return false;
-    if (key->finishes) { // the dispatch before it must not leave parts of sums: it is to be a plain one, too
+    if (key->finishes) { // the dispatch before it must not leave parts of sums, so it is to be a plain one,
+                         // too
         bool known = plan->plain_sums;
         plan->plain_sums = true;
         return !known;
@@ -54819,7 +54993,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (records && !plain && !values->threads &&
-        !key.finishes) { // for the pack, the call makes the plain variant, too
+        !key.finishes) { // for the pack, the call also makes the plain variant
         plan->plain_of = spyi_variant_key_hash(&key);
         *left = true;
     }
@@ -54848,7 +55022,8 @@ static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL and "" ha
     else spyi_sign_number(hash, 0);
 }
 
-// Adds the function as its module declares it: other parameters or options give another signature.
+// Adds the function in the form that its module declares, since other parameters or options must give another
+// signature.
 static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
     const spyi_overloads *overloads = &function->overloads;
     const spy_compile_options *options = spyi_unit_options(function->module->unit);
@@ -54898,7 +55073,7 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
                                     (uint64_t)threads->shader);
         for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
     }
-    if (values->options) { // the key has them as plain bytes
+    if (values->options) { // the key has the options as plain bytes
         spyi_values options;
         spyi_text ignored = { NULL, 0, 0 };
         memset(&options, 0, sizeof options);
@@ -54958,7 +55133,7 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head) {
 
 static const spyi_value_kind *spyi_recipe_find_kind(const spyi_stream *r, const char *name, uint32_t traits,
                                                     uint8_t field_op) {
-    // Generators, and kinds that the program defines.
+    // The values give the kinds of generators, and those that the program defines.
     for (uint32_t i = 0; i < spyi_values_all(((const spyi_values *)r->user)); i++) {
         const spyi_value_kind *kind = ((const spyi_values *)r->user)->items[i].custom;
         if (kind && spyi_kind_is(kind, name, traits, field_op)) return kind;
@@ -54981,8 +55156,8 @@ static void spyi_recipe_kind(spyi_stream *r, spyi_leaf *leaf) {
     free(name);
 }
 
-// A leaf of a plan, or of a variant's shader parameters (these have no gradients). `leaf_count` is the number
-// of leaves in that list.
+// Writes or reads a leaf of a plan, or of a variant's shader parameters (these have no gradients).
+// `leaf_count` is the number of leaves in that list.
 static void spyi_recipe_leaf(spyi_stream *r, spyi_leaf *leaf, uint32_t leaf_count) {
     char *kind_type = (char *)(uintptr_t)leaf->kind_type;
     spyi_recipe_kind(r, leaf);
@@ -55166,8 +55341,8 @@ static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *le
     }
 }
 
-// `size` is the number of bytes that the pack program fills, `bindings` the number of bindings that it may
-// set.
+// Writes or reads pack operations. `size` is the number of bytes that the pack program fills, `bindings` the
+// number of bindings that it may set.
 static void spyi_recipe_packs(spyi_stream *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
                               uint32_t leaf_count, uint64_t size, uint32_t bindings, bool index64) {
     void *items = *packs;
@@ -55273,7 +55448,7 @@ static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
     return variant->shared_kernel ? variant->shared_kernel->program : variant->program;
 }
 
-// Returns why the plan cannot be a recipe; NULL when it can.
+// Returns the reason why the plan cannot be a recipe; NULL when it can.
 static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
@@ -55343,7 +55518,8 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 
 // >>the head
 
-// Checks that the bytes are an undamaged recipe of this format. The fields after the start are left to read.
+// Checks that the bytes are an undamaged recipe of this format. It leaves the stream at the fields after the
+// start.
 static void spyi_recipe_open(spyi_stream *r, const void *bytes, size_t size) {
     spyi_recipe_head start;
     uint64_t hash;
@@ -55402,7 +55578,7 @@ static void spyi_recipe_check(spyi_stream *r, const spy_function *function) {
     spyi_recipe_head_free(&here);
 }
 
-// Checks that the values have the sizes that the recipe's types were chosen by.
+// Checks that the values have the sizes by which the recipe's types were chosen.
 static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
     const spyi_values *values = ((const spyi_values *)r->user);
     spyi_text wanted = { NULL, 0, 0 };
@@ -56121,13 +56297,12 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 // The properties of a draw, besides the raster's functions, that a generated module depends on. Zeroed before
 // the members are set, so that equal forms have equal bytes.
 typedef struct spyi_draw_form {
-    uint8_t
-        channels[SPY_MOST_TARGETS];    // bits of the channels whose gradients count: 1 red ... 8 alpha; 0 if
-                                       // the target has no gradient
-    uint8_t columns[SPY_MOST_TARGETS]; // columns of each target's gradient
-    uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
-    uint8_t vertices;                  // the vertex function has gradients too
-    uint8_t edges;                     // gradients include the movement of edges; only with `vertices`
+    uint8_t channels[SPY_MOST_TARGETS]; // bits of the channels whose gradients count: 1 red ... 8 alpha; 0 if
+                                        // the target has no gradient
+    uint8_t columns[SPY_MOST_TARGETS];  // columns of each target's gradient
+    uint8_t clamps[SPY_MOST_TARGETS];   // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
+    uint8_t vertices;                   // the vertex function has gradients too
+    uint8_t edges;                      // gradients include the movement of edges; only with `vertices`
     uint8_t indexed;
     uint8_t short_indices, signed_indices;
     uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // for each input of the vertex function: the number of its tensor,
@@ -56686,7 +56861,7 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 #define SPYI_TILE_SIDE 32u
 #define SPYI_TILE_THREADS 256u // threads of a group that has a tile
 #define SPYI_TILE_BYTES                                                                                      \
-    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight
+    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight     \
            // groups
 #define SPYI_TILE_LEAST                                                                                      \
     16 // least size of each of the two dimensions; with smaller ones most of a tile is empty
@@ -56760,8 +56935,9 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
         uint32_t bytes = (tile + (at->memory_size < 4 ? 4 / at->memory_size : 1)) * tile * at->memory_size;
         bool turned = spyi_lies_across(b, launch, limits, i, turn);
         if (turned && shared + bytes > SPYI_TILE_BYTES) {
-            if (spyi_has_twin(b, launch, i)) return false; // both leaves must be walked in the same way
-                                                           // (overlap.c)
+            if (spyi_has_twin(b, launch, i))
+                return false; // both leaves must be walked in the same way
+                              // (overlap.c)
             turned = false;
         }
         bool inner = !turned && at->strides[last] == 1;
@@ -56819,8 +56995,7 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     best_taken.width = best_taken.unroll = 1;
     best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
-        if (way->cost >= best->cost || b->whole_warps)
-            continue; // a network needs an element for each thread
+        if (way->cost >= best->cost || b->whole_warps) continue; // a network needs an element for each thread
         taken.width = taken.unroll = 1;
         taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
@@ -57786,8 +57961,9 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // the block is NULL if the kernel
-                                                                            // has none
+    if (!repeats && launch->block)
+        memset(launch->block, 0, e->block_size); // the block is NULL if the kernel
+                                                 // has none
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
@@ -58106,8 +58282,9 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
-    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit, so it comes before
-                                                                         // uses are recorded
+    if (timed)
+        status = device->backend->time_begin(device->gpu, error); // may submit, so it comes before
+                                                                  // uses are recorded
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked || handles, error);
@@ -58168,9 +58345,10 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     device->cache->ran = NULL;
-    if (plan->same) plan->same->variant = NULL; // the launch's block changes, so that its last dispatch
-                                                // cannot be repeated
-    s.launch->repeatable = NULL;                // set again when this call has succeeded
+    if (plan->same)
+        plan->same->variant = NULL; // the launch's block changes, so that its last dispatch
+                                    // cannot be repeated
+    s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -59326,8 +59504,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
         spyi_variant *variant = made->variants[i];
         spyi_text ignored = { NULL, 0, 0 };
         if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-        else spyi_plan_add_variant(known, variant, &ignored); // spyi_plan_add_variant() frees the variant
-                                                              // when it fails
+        else
+            spyi_plan_add_variant(known, variant, &ignored); // spyi_plan_add_variant() frees the variant
+                                                             // when it fails
         spyi_text_free(&ignored);
     }
     made->variant_count = 0;
@@ -59627,8 +59806,9 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread still reads the old
-                                                                  // copies
+        if (!p->running)
+            (void)spyi_prepared_remember(p, values); // a running thread still reads the old
+                                                     // copies
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // adds the sizes to the key
@@ -62537,9 +62717,10 @@ SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *v
     bool simple = count == given && !values->global_count && !values->grad_count &&
                   !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
                   stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // the stage was learnt from such a
-                                                                         // draw, and this draw could not
-                                                                         // repeat it
+    if (a->plan == stage->plan && a->arg_count == d->args.count)
+        return; // the stage was learnt from such a
+                // draw, and this draw could not
+                // repeat it
     if (a->plan) spyi_plan_release(d->device, a->plan);
     a->plan = NULL;
     if (!simple) return;
@@ -63890,14 +64071,16 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // d's feeds, arguments and indices are only right after a successful
-                                         // check
+    if (status != SPY_OK)
+        return status; // d's feeds, arguments and indices are only right after a successful
+                       // check
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // edges do not move if the vertex function has no
-                                                    // gradients
+    if (!pass->form.vertices)
+        pass->form.edges = 0; // edges do not move if the vertex function has no
+                              // gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
@@ -64358,37 +64541,37 @@ SPYI_COLD_END
 
 // >>list/list.h ---------------------------------------------------------------------------------------------
 
-// The inside of a command list: its operations, with all that a submission needs to repeat them.
+// The inside of a command list: its operations, with all data that a submission needs to repeat them.
 
 // One operation: work with its uses and, for a call, the plan and the variant that fill its parameters.
 typedef struct spyi_list_op {
     spyi_work *work; // the list's copy; NULL means a barrier before the next operation
     const char *name;
-    uint32_t first_use, use_count; // in `uses` of the list
-    uint32_t depth;                // labels that are open after this operation
-    bool untracked;                // as in spyi_take_uses()
-    // The next members are for calls.
-    spyi_plan *plan; // one reference; NULL means that the item is no call
+    uint32_t first_use, use_count; // the operation's uses in `uses` of the list
+    uint32_t depth;                // the number of labels that are open after this operation
+    bool untracked;                // the same as the parameter of spyi_take_uses()
+    // These members are for calls.
+    spyi_plan *plan; // the operation holds one reference; NULL means that it belongs to no call
     const spyi_variant *variant;
-    size_t size;       // bytes of `work` with its parameters
-    uint32_t dispatch; // index among the list's dispatches
+    size_t size;       // the bytes of `work` with its parameters
+    uint32_t dispatch; // the index among the list's dispatches
 } spyi_list_op;
 
 // One page of memory for work and names. Pages never move.
 typedef struct spyi_list_page {
     struct spyi_list_page *next;
-    size_t size, used; // bytes, with this head
+    size_t size, used; // both count bytes, with the head of the page
 } spyi_list_page;
 
 // One recorded call. It is several operations if a backward call has several passes, and none if the call has
 // no elements.
 typedef struct spyi_list_call {
-    spyi_plan *plan; // one reference
+    spyi_plan *plan; // the call holds one reference
     uint32_t first_op, op_count;
 } spyi_list_call;
 
 struct spy_command_list {
-    spyi_sink sink; // first member: all that a call knows of the list
+    spyi_sink sink; // must be the first member; a call knows only this of the list
     char *label;    // may be NULL
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
@@ -64399,29 +64582,31 @@ struct spy_command_list {
     spyi_list_call *calls;
     size_t call_count, call_capacity;
     uint32_t dispatch_count, time_count;
-    uint32_t depth; // labels that are open now
+    uint32_t depth; // the number of labels that are open now
     bool finished;
     uint64_t submit_count;
-    spy_tensor *times; // made by spy_list_finish() if there are timestamps
-    uint8_t *scratch;  // made by spy_list_finish(): room for the parameters of any dispatch
+    spy_tensor *times; // spy_list_finish() makes this tensor if there are timestamps
+    uint8_t *scratch;  // spy_list_finish() makes this block, with room for the parameters of any dispatch
     size_t scratch_size;
-    // The next members are for backends with graphs, from the second submission on.
+    // These members are for backends with graphs, from the second submission on.
     spyi_graph *graph;    // NULL means that the list has no graph
-    spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
+    spyi_use *graph_uses; // the uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;
-    struct spyi_notes *notes; // what spy_save_list() writes (saved.h); NULL: the device records no pack
+    struct spyi_notes *notes; // the notes that spy_save_list() writes (saved.h); NULL means that the device
+                              // records no pack
     spy_command_list *previous, *next;
 };
 
-// list.c: fails, with an error text, if the list has been finished.
+// Fails, with an error text, if the list has been finished (list.c).
 SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text *error);
 
 // list_append.c
-SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how a list records calls
-// Adds an operation: a copy of `work` (NULL: a barrier) with its uses. `name` may be NULL. After a failure
-// the list is as before. *op is valid until the next addition. The caller then calls spyi_list_added(), which
-// reports the operation to on_record.
+SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // returns the functions by which a list records
+                                                           // calls
+// Adds an operation: a copy of `work` with its uses, or a barrier if `work` is NULL. `name` may be NULL.
+// After a failure the list is unchanged. *op is valid until the next addition. The caller then calls
+// spyi_list_added(), which reports the operation to on_record.
 SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
                                  const spyi_use *uses, uint32_t use_count, spyi_list_op **op,
                                  spyi_text *error);
@@ -64437,7 +64622,8 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
-// list_record.c: the inside of spy_list_copy() and its sisters. `name`: NULL for a pop.
+// These functions do the work of spy_list_copy() and similar functions (list_record.c). `name` is NULL for a
+// pop.
 SPYI_FN spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
                                   spyi_text *error);
 SPYI_FN spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
@@ -64456,22 +64642,22 @@ SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>list/saved.h --------------------------------------------------------------------------------------------
 
-// Lists in packs (spy_save_list, spy_load_list).
-//
-// A saved list has what the program asked for: which functions were called with which arguments, not what was
-// dispatched. spy_load_list() records the same again with the pack's kernels, through the same checks as any
-// recording, so tensors may have other sizes, and bytes that are not what was written give errors. The
-// recording keeps the bytes in spyi_notes as it goes on, because functions and arguments are gone later; only
-// devices that record a pack have notes.
-//
-// The bytes: a head (format, label), the tensors that the list works on, the slots, then modules, functions and
-// operations, each a count and its records. An operation refers to memory by a slot: a tensor, its gradient,
-// or a view of one of these. Types stand in the tensors and slots alone.
+// Lists in packs (spy_save_list, spy_load_list). A saved list holds what the program asked for, which is the
+// functions that were called and their arguments, and not the dispatches. spy_load_list() records the same
+// calls again with the pack's kernels, through the same checks as any recording. So tensors may have other
+// sizes, and bytes that differ from the written ones give errors. The recording keeps the bytes in spyi_notes
+// as it goes on, because functions and arguments are gone later; only devices that record a pack have notes.
+// The bytes are a head (format, label), the tensors that the list works on, the slots, then modules,
+// functions and operations, each of which is a count and its records. An operation refers to memory by a
+// slot: a tensor, its gradient, or a view of one of these. Types stand in the tensors and slots alone.
 
-// Raise this number with every change of what is written.
+// Raise this number with every change of the written bytes.
 #define SPYI_SCRIPT_FORMAT 1u
-#define SPYI_SCRIPT_NONE UINT32_MAX // no slot
-enum { SPYI_SCRIPT_MOST = 65536 };  // tensors, slots, modules, functions, items of a list
+#define SPYI_SCRIPT_NONE UINT32_MAX // means that there is no slot
+enum {
+    SPYI_SCRIPT_MOST = 65536
+};  // the largest number of tensors, slots, modules, functions, or items of a
+    // list
 
 typedef enum spyi_script_op {
     SPYI_SCRIPT_CALL,
@@ -64490,69 +64676,73 @@ typedef enum spyi_script_op {
 
 // >>recording
 
-// Memory that an operation uses, as it was when the operation was recorded.
+// Memory that an operation uses, in the state that it had when the operation was recorded.
 typedef struct spyi_noted_slot {
-    spyi_storage *storage; // one reference
+    spyi_storage *storage; // the slot holds one reference
     const spyi_type *type;
     spy_shape shape, strides;
     uint64_t offset_bytes, begin_bytes, end_bytes;
     bool made;  // the operation is a call that makes the tensor
     bool fixed; // an operation fits only the recorded sizes
-    char *use;  // the operation that used it first, for messages
+    char *use;  // the operation that used the memory first, for messages
 } spyi_noted_slot;
 
 typedef struct spyi_notes {
-    spyi_text modules, functions, ops; // records
+    spyi_text modules, functions, ops; // the records of modules, functions and operations
     uint32_t module_count, function_count, op_count;
-    // Of the records, in their order: serials of units; ids of functions, with their modules' indices.
+    // The identities of the records in their order: serials of units; ids of functions, with their modules'
+    // indices.
     uint64_t *module_ids, *function_ids;
     spyi_noted_slot *slots;
     uint32_t slot_count, slot_capacity;
-    spyi_text refusal; // why the list cannot be saved; empty: it can
+    spyi_text refusal; // the reason why the list cannot be saved; empty means that it can
 } spyi_notes;
 
-// list_note.c: these do nothing unless the list has notes. They never fail: what cannot be saved, or out of
-// memory, is a refusal that spy_save_list() reports.
+// These functions of list_note.c do nothing unless the list has notes. They never fail: an operation that
+// cannot be saved, or lack of memory, is noted as a refusal that spy_save_list() reports.
 SPYI_FN void spyi_notes_make(spy_command_list *list);
 SPYI_FN void spyi_notes_free(spy_command_list *list);
 SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, const spyi_values *values);
-// `tensor`, `from`, `name` and `data` are those of the operation; NULL and 0: it has none.
+// `tensor`, `from`, `name` and `data` belong to the operation; NULL and 0 mean that it has none.
 SPYI_FN void spyi_note_op(spy_command_list *list, spyi_script_op op, const spy_tensor *tensor,
                           const spy_tensor *from, const char *name, double value, const void *data,
                           size_t size_bytes);
 // Returns whether the slot is the tensor's memory, elements and layout.
 SPYI_FN bool spyi_noted_slot_is(const spyi_noted_slot *slot, const spy_tensor *tensor);
 SPYI_FN void spyi_note_refusal(spy_command_list *list, const char *what);
-// Returns the slot of a tensor's memory. `use`: for messages; may be NULL when the slot is known.
+// Returns the slot of a tensor's memory. `use` names the operation in messages, and may be NULL when the slot
+// is known.
 SPYI_FN uint32_t spyi_note_slot(spyi_notes *notes, const spy_tensor *tensor, bool made, bool fixed,
                                 const char *use);
 
 // >>the fields, in one order for writing and reading
 
-typedef struct spyi_loading spyi_loading; // list_load.c
+typedef struct spyi_loading spyi_loading; // defined in list_load.c
 
 typedef struct spyi_script_io {
     spyi_stream r;
-    // Writing.
+    // These members are used for writing.
     spyi_notes *notes;
-    bool fixed;      // slots of this operation are
-    const char *use; // of this operation
-    // Reading.
+    bool fixed;      // the slots of this operation fit only the recorded sizes
+    const char *use; // names this operation in messages
+    // These members are used for reading.
     spyi_loading *loading;
-    struct spyi_script_block *blocks; // memory that lives until spyi_script_free()
+    struct spyi_script_block *blocks; // a list of memory that lives until spyi_script_free()
 } spyi_script_io;
 
 // list_fields.c
 SPYI_FN void *spyi_script_take(spyi_script_io *io,
-                               size_t size); // reading; zeroed. NULL: the stream has failed
-SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text); // NULL stays NULL
+                               size_t size); // returns zeroed memory when reading; NULL means that the stream
+                                             // has failed
+SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text); // writes or reads a text; NULL stays
+                                                                      // NULL
 SPYI_FN void spyi_script_shape(spyi_script_io *io, spy_shape *shape);
-// A list's length. When reading, returns memory for the items, each of which takes at least `least` bytes of the stream; NULL and
-// 0 items when the stream has failed.
+// Writes or reads a list's length. When reading, returns memory for the items, each of which takes at least
+// `least` bytes of the stream; NULL and 0 items mean that the stream has failed.
 SPYI_FN void *spyi_script_list(spyi_script_io *io, uint32_t *count, size_t item_size, size_t least);
 SPYI_FN void spyi_script_args(spyi_script_io *io, spy_args *args);
 SPYI_FN void spyi_script_options(spyi_script_io *io, spy_call_options *options);
-// `link` has the indices of the modules that it links, desc->link_count of them.
+// Writes or reads a module. `link` has the indices of the modules that it links, desc->link_count of them.
 SPYI_FN void spyi_script_module(spyi_script_io *io, spy_module_desc *desc, uint32_t **link);
 SPYI_FN void spyi_script_function(spyi_script_io *io, uint32_t *module, const char **name,
                                   spyi_declaration **declared, uint32_t *declared_count);
@@ -64560,19 +64750,19 @@ SPYI_FN void spyi_script_free(spyi_script_io *io);
 
 // A tensor that the list works on: the program gives it, or a call of the list makes it.
 typedef struct spyi_script_tensor {
-    const char *name; // NULL: made, and nobody asks for it
+    const char *name; // NULL means that a call makes the tensor and nobody asks for it
     const spyi_type *type;
     spy_shape shape, strides;
     bool made, fixed_shape, fixed_strides;
 } spyi_script_tensor;
 
 typedef struct spyi_script_slot {
-    uint32_t tensor; // index
-    uint32_t grad;   // 0: the tensor; 1 + SPYI_GRAD_*: its gradient
-    bool view;       // of that, by the next members
+    uint32_t tensor; // the index of the tensor
+    uint32_t grad;   // 0 means the tensor itself; 1 + SPYI_GRAD_* means that gradient of it
+    bool view;       // the slot is a view, which the members below describe
     const spyi_type *type;
     spy_shape shape, strides;
-    int64_t offset_bytes; // from element 0
+    int64_t offset_bytes; // the bytes from element 0 of the tensor
 } spyi_script_slot;
 
 SPYI_FN void spyi_script_tensors(spyi_script_io *io, spyi_script_tensor **tensors, uint32_t *count);
@@ -64581,19 +64771,21 @@ SPYI_FN void spyi_script_slots(spyi_script_io *io, spyi_script_slot **slots, uin
 // Appends the name under which a pack has a list for this kind of device.
 SPYI_FN void spyi_script_question(const spy_device *device, const char *name, spyi_text *out);
 
-// list_load.c, for the fields: the tensor of a slot; NULL: the stream has failed.
+// Returns the tensor of a slot, for the functions that read fields (list_load.c). NULL means that the stream
+// has failed.
 SPYI_FN spy_tensor *spyi_loading_tensor(spyi_script_io *io, uint32_t slot);
-// Returns where a call of the list puts the tensor of this slot; NULL: the stream has failed.
+// Returns where a call of the list puts the tensor of this slot; NULL means that the stream has failed.
 SPYI_FN spy_tensor **spyi_loading_made(spyi_script_io *io, uint32_t slot);
-// The same for a spy_result.
+// Returns the spy_result in which a call of the list puts the tensor of this slot; NULL means that the stream
+// has failed.
 SPYI_FN spy_result *spyi_loading_result(spyi_script_io *io, uint32_t slot);
 
 // >>list/list_fields.c --------------------------------------------------------------------------------------
 
 SPYI_COLD_BEGIN
 
-// The fields of a saved list: the same functions write and read them. What is read is not trusted: here it is
-// checked as far as memory is concerned, and the calls that it becomes check the rest.
+// The fields of a saved list: the same functions write and read them. Bytes that are read are not trusted.
+// This file checks that memory is used safely, and the calls that the bytes become check the rest.
 
 enum { SPYI_SCRIPT_DEEPEST = 16 };
 
@@ -64601,7 +64793,7 @@ enum { SPYI_SCRIPT_DEEPEST = 16 };
 
 typedef struct spyi_script_block {
     struct spyi_script_block *next;
-    uint64_t padding; // the bytes behind it are aligned to 16
+    uint64_t padding; // the bytes that follow are aligned to 16
 } spyi_script_block;
 
 SPYI_FN void *spyi_script_take(spyi_script_io *io, size_t size) {
@@ -64639,7 +64831,8 @@ static const void *spyi_script_bytes_at(spyi_script_io *io, size_t size) {
 
 SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text) {
     spyi_stream *r = &io->r;
-    uint32_t size = r->out && *text ? (uint32_t)strlen(*text) + 1 : 0; // bytes with the NUL; 0: NULL
+    uint32_t size = r->out && *text ? (uint32_t)strlen(*text) + 1 : 0; // the number of bytes with the NUL; 0
+                                                                       // stands for NULL
     spyi_stream_u32(r, &size);
     if (r->out) {
         if (size) spyi_stream_raw(r, (void *)(uintptr_t)*text, size);
@@ -64681,7 +64874,7 @@ static void spyi_script_texts(spyi_script_io *io, const char *const **texts, siz
 
 // >>arguments
 
-// Generators by their numbers in saved lists. They keep their numbers in spy_arg.dims, but for grids.
+// Generators by their numbers in saved lists. All but grids keep their numbers in spy_arg.dims.
 static const char *const spyi_script_kinds[] = { "call_id",   "thread_id",  "range",
                                                  "wang_hash", "rand_float", "grid" };
 enum { SPYI_SCRIPT_GRID = 5, SPYI_SCRIPT_KIND_COUNT = 6 };
@@ -64744,7 +64937,7 @@ static void spyi_script_slot_number(spyi_script_io *io, const spy_tensor *tensor
     spyi_stream_u32(&io->r, slot);
 }
 
-// The bytes of a host array, or of one value.
+// Writes or reads the bytes of a host array, or of one value.
 static void spyi_script_data(spyi_script_io *io, spy_arg *arg, size_t size) {
     uint64_t bytes = size;
     spyi_stream_u64(&io->r, &bytes);
@@ -64755,7 +64948,7 @@ static void spyi_script_data(spyi_script_io *io, spy_arg *arg, size_t size) {
     const void *at = spyi_stream_expect(&io->r, bytes == size, "data have another size than they say")
                          ? spyi_script_bytes_at(io, size)
                          : NULL;
-    void *copy = at ? spyi_script_take(io, size + 64) : NULL; // aligned, unlike the stream
+    void *copy = at ? spyi_script_take(io, size + 64) : NULL; // the copy is aligned, unlike the stream
     if (copy) memcpy(copy, at, size);
     arg->value.data = copy;
 }
@@ -64790,8 +64983,8 @@ static void spyi_script_fields(spyi_script_io *io, spy_args *fields, int depth) 
     fields->count = count;
 }
 
-// Returns whether an argument of this kind can have this direction in a list. Of numbers and bytes only inputs:
-// the others have addresses of the program's memory.
+// Returns whether an argument of this kind can have this direction in a list. Numbers and bytes can only be
+// inputs, because outputs have addresses of the program's memory.
 static bool spyi_script_direction(const spy_arg *arg) {
     spy_direction d = arg->direction;
     switch (arg->kind) {
@@ -64825,7 +65018,7 @@ static void spyi_script_arg_value(spyi_script_io *io, spy_arg *arg, int depth) {
         spyi_script_slot_number(io, r->out ? *arg->value.new_tensor : NULL, true, &slot);
         if (!r->out) arg->value.new_tensor = spyi_loading_made(io, slot);
         return;
-    case SPY_ARG_KIND_RESULT: // without a tensor, the function returns nothing
+    case SPY_ARG_KIND_RESULT: // a result without a tensor stands for a function that returns nothing
         spyi_script_slot_number(io, r->out ? arg->value.result->tensor : NULL, true, &slot);
         if (!r->out) arg->value.result = spyi_loading_result(io, slot);
         return;
@@ -64846,7 +65039,7 @@ static void spyi_script_arg_value(spyi_script_io *io, spy_arg *arg, int depth) {
         arg->count = fields.count;
         return;
     case SPY_ARG_KIND_CUSTOM: spyi_script_custom(io, arg); return;
-    default: spyi_stream_raw(r, &arg->value.u, sizeof arg->value.u); return; // a number
+    default: spyi_stream_raw(r, &arg->value.u, sizeof arg->value.u); return; // the argument is a number
     }
 }
 
@@ -64945,7 +65138,8 @@ SPYI_FN void spyi_script_function(spyi_script_io *io, uint32_t *module, const ch
 
 // >>tensors and slots
 
-// Returns whether a shape's dimensions are sizes, of at most as many bytes as the library allows.
+// Returns whether a shape's dimensions are valid sizes, which take at most as many bytes as the library
+// allows.
 static bool spyi_script_sizes(const spy_shape *shape, const spyi_type *type) {
     return type && spyi_shape_holds(shape, type);
 }
@@ -65001,7 +65195,7 @@ SPYI_FN void spyi_script_question(const spy_device *device, const char *name, sp
 
 // >>list/list_note.c ----------------------------------------------------------------------------------------
 
-// What a list of a device that records a pack keeps of its operations, for spy_save_list(): see saved.h.
+// Notes the operations of a list, for spy_save_list(), when the device records a pack (saved.h).
 
 SPYI_FN void spyi_notes_make(spy_command_list *list) {
     spy_device *device = list->sink.object.device;
@@ -65045,7 +65239,7 @@ static void spyi_note_begin(spyi_script_io *io, spyi_notes *notes, spyi_script_o
     (void)spyi_stream_enum(&io->r, (uint32_t)op, SPYI_SCRIPT_OP_COUNT);
 }
 
-// Ends it. What could not be written is a refusal, and the record is removed.
+// Ends the record of an operation. If a part could not be written, notes a refusal and removes the record.
 static void spyi_note_end(spy_command_list *list, spyi_script_io *io, size_t begin, uint32_t failed) {
     spyi_notes *n = list->notes;
     spyi_text what = { NULL, 0, 0 };
@@ -65077,7 +65271,7 @@ SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, b
         if (n->slot_count == n->slot_capacity) {
             uint32_t capacity = n->slot_capacity ? 2 * n->slot_capacity : 16;
             spyi_noted_slot *grown = (spyi_noted_slot *)spyi_realloc(n->slots, capacity * sizeof *grown);
-            if (!grown) return SPYI_SCRIPT_NONE; // counted as a failed allocation
+            if (!grown) return SPYI_SCRIPT_NONE; // the failed allocation has been counted
             n->slots = grown;
             n->slot_capacity = capacity;
         }
@@ -65100,7 +65294,7 @@ SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, b
 
 // >>functions
 
-// Adds a number to an array of `count`; the array grows at powers of two.
+// Adds a number to an array of `count` numbers, which grows at powers of two.
 static bool spyi_note_id(uint64_t **ids, uint32_t count, uint64_t id) {
     if ((count & (count - 1)) == 0) {
         uint64_t *grown = (uint64_t *)spyi_realloc(*ids, (count ? 2 * (size_t)count : 1) * sizeof **ids);
@@ -65154,7 +65348,8 @@ static uint32_t spyi_note_function(spyi_notes *n, spyi_script_io *op, const spy_
     uint32_t count = declared ? declared->count : 0;
     spyi_declaration *items = declared ? declared->items : NULL;
     const char *name = function->name;
-    uint64_t id = (uint64_t)function->id << 32 | module; // a reload gives the module another record
+    uint64_t id = (uint64_t)function->id << 32 | module; // the module is in the number because a reload gives
+                                                         // the module another record
     while (at < n->function_count && n->function_ids[at] != id) at++;
     if (at < n->function_count || op->r.status != SPY_OK || !spyi_note_id(&n->function_ids, at, id))
         return at;
@@ -65167,8 +65362,8 @@ static uint32_t spyi_note_function(spyi_notes *n, spyi_script_io *op, const spy_
 
 // >>operations
 
-// Copies the arguments with the numbers first to end - 1 of a call, without their fields and without those that
-// the library gave.
+// Copies the arguments number first to end - 1 of a call, without their fields and without those that the
+// library gave.
 static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32_t end, spy_arg *room) {
     spy_args args = { room, 0 };
     for (uint32_t i = first; i < end; i = spyi_value_end(values->items, i)) {
@@ -65179,8 +65374,8 @@ static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32
     return args;
 }
 
-// Returns the path of a value that has an address or a handle in itself, which mean nothing to another process;
-// NULL: there is none. Tensors are given anew when the list is loaded.
+// Returns the path of a value that has an address or a handle in itself, which mean nothing to another
+// process; NULL means that there is none. Tensors are given anew when the list is loaded.
 static const char *spyi_note_address(const spy_command_list *list, const spyi_list_call *call,
                                      const spyi_values *values) {
     for (uint32_t i = 0; i < call->plan->bound.leaf_count; i++) {
@@ -65200,7 +65395,7 @@ SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, 
     spyi_notes *n = list->notes;
     spy_function *function = call->plan->function;
     const spyi_threads *threads = values->threads;
-    // The call whose sums these are adds them again.
+    // A call that finishes sums is not noted, because the call to which they belong adds them again.
     if (!SPYI_HAS_COMPILER || !n || function == function->object.device->finish_sums) return;
     uint32_t failed = spyi_failed_allocations(), given = spyi_values_given(values);
     size_t begin = n->ops.size;
@@ -65221,7 +65416,7 @@ SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, 
     uint32_t index = spyi_note_function(n, &io, function);
     memset(&options, 0, sizeof options);
     if (values->options) options = *values->options;
-    // What counts its threads itself may read and write the memory of the recorded sizes.
+    // A function that counts its threads itself may read and write memory of the recorded sizes only.
     io.fixed = threads || options.thread_count.rank;
     spyi_stream_u32(&io.r, &index);
     if (room) {
@@ -65296,7 +65491,7 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 
 #define SPYI_LIST_PAGE_BYTES 4096u
 
-// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL when out of memory.
+// Takes `size` bytes from the list's pages, aligned to 16 bytes. Returns NULL when out of memory.
 static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
     spyi_list_page *page = list->pages;
     size_t at = page ? spyi_align(page->used, 16) : 0;
@@ -65357,7 +65552,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const
         spyi_resource_retain(uses[i].resource);
     }
     if (name) memcpy(bytes + work_size, name, name_size);
-    op->name = bytes + work_size; // "" if there is no name: pages are zeroed
+    op->name = bytes + work_size; // the name is "" when none is given, because pages are zeroed
     *out = op;
     return SPY_OK;
 }
@@ -65377,12 +65572,12 @@ static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) 
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
 
-// Records work of a plan's variant: copies the work, and holds the plan and the resources. `untracked` is as
-// in spyi_take_uses().
+// Records work of a plan's variant: copies the work, and holds the plan and the resources. `untracked` means
+// the same as in spyi_take_uses().
 static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                                         const spyi_work *work, const spyi_use *uses, uint32_t use_count,
                                         bool untracked, spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, plan->function->name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
@@ -65398,7 +65593,7 @@ static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const 
 // spyi_list_begin_call() and spyi_list_end_call() note the operations of one call, for spy_list_set(). Only
 // the first of the two can fail.
 static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     void *calls = list->calls;
     bool good = spyi_list_reserve(&list->sink.object.device->ctx, &calls, &list->call_capacity,
                                   list->call_count, 1, sizeof *list->calls);
@@ -65412,7 +65607,7 @@ static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
 }
 
 static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_values *values) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spyi_list_call *call = &list->calls[list->call_count++];
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
@@ -65420,10 +65615,10 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_valu
     spyi_note_call(list, call, values);
 }
 
-// Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at
-// each submission.
+// Removes the operations of a call that failed after its first dispatch, because otherwise half a call would
+// run at each submission.
 static void spyi_list_drop_call(spyi_sink *sink) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spy_device *device = list->sink.object.device;
     size_t first_op = list->calls[list->call_count].first_op;
     while (list->op_count > first_op) {
@@ -65435,11 +65630,11 @@ static void spyi_list_drop_call(spyi_sink *sink) {
     }
 }
 
-// Records a draw. It is no call: spy_list_set() changes none of its arguments.
+// Records a draw, which is no call: spy_list_set() changes none of its arguments.
 static spy_status spyi_list_append_draw(spyi_sink *sink, const char *name, const spyi_work *work,
                                         const spyi_use *uses, uint32_t use_count, bool untracked,
                                         spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
@@ -65499,7 +65694,8 @@ static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0, labelled = 0; // open labels of the operations, and of the list
+    uint32_t depth = 0, labelled = 0; // the numbers of labels that the operations have open, and that the
+                                      // list has open
     if (list->label) {
         spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
         status = spyi_record(device->backend, device->gpu, &push.work, error);
@@ -65522,7 +65718,7 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
 
 SPYI_COLD_BEGIN
 
-// Submission. At first a list's operations run one by one. Where the backend has graphs, the second
+// Submission of lists. At first a list's operations run one by one. Where the backend has graphs, the second
 // submission makes a graph of the list, as it is likely to be submitted often. A launch of the graph is one
 // piece of work; it uses the memory of all operations together.
 
@@ -65543,7 +65739,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // two for each use, and one for the timestamps
+    return 2 * list->use_count + 1; // each use may need two entries, and the timestamps need one
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
@@ -65605,7 +65801,8 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error)
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
-        device->barrier_owed = true; // orders the operations against each other, not against earlier work
+        device->barrier_owed = true; // the barrier orders the operations against each other, not against
+                                     // earlier work
         status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);
@@ -65631,7 +65828,7 @@ SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
     spyi_gpu_base *base = list->sink.object.device->base;
     spyi_watch(base);
     // A stream that is being captured gets the operations themselves: the program's graph then holds them,
-    // whatever becomes of the list.
+    // even if the list is released.
     if (base->captured) return spyi_list_run(list, error);
     if (spyi_list_wants_graph(list)) {
         spy_status status = spyi_list_make_graph(list, error);
@@ -65733,8 +65930,9 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // left by a spy_list_finish() that failed
-    list->scratch_size = size + 64;                    // room for the padding of host values
+    spyi_free(ctx, list->scratch, list->scratch_size); // frees the block that a failed spy_list_finish() has
+                                                       // left
+    list->scratch_size = size + 64;                    // adds room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;
     list->scratch_size = 0;
@@ -65849,10 +66047,8 @@ SPYI_COLD_END
 
 // >>list/list_record.c --------------------------------------------------------------------------------------
 
-// What a command list can record: calls, copies, fills, writes, barriers, labels and timestamps.
-//
-// Host data are uploaded to device memory while they are recorded, so that a submission only copies on the
-// device.
+// Records operations into a command list: calls, copies, fills, writes, barriers, labels and timestamps. Host
+// data are uploaded to device memory while they are recorded, so that a submission only copies on the device.
 
 // Enters the device of a list that is not finished; otherwise reports an error.
 static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
@@ -66038,7 +66234,7 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
-// Records an operation that uses no memory. `work` NULL: a barrier.
+// Records an operation that uses no memory. `work` NULL means a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
                                  const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;
@@ -66132,8 +66328,8 @@ spy_status spy_list_timestamp(spy_command_list *list) {
 
 // >>list/list_texture.c -------------------------------------------------------------------------------------
 
-// What a command list can record of textures: writes, copies, clears, blits, mips and resolves. The functions of
-// data/texture_copy.c check and describe the work; here it goes into the list.
+// Records operations on textures into a command list: writes, copies, clears, blits, mips and resolves. The
+// functions of data/texture_copy.c check and describe the work; this file puts it into the list.
 
 typedef struct spyi_list_texture_sink {
     spy_command_list *list;
@@ -66166,7 +66362,8 @@ static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_text
     return status;
 }
 
-// An operation that failed after its first work leaves the list as it was.
+// Leaves the device after an operation on a texture. An operation that failed after its first work leaves the
+// list unchanged.
 static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
                                           spy_status status, spyi_text *error) {
     spy_device *device = list->sink.object.device;
@@ -66266,7 +66463,7 @@ spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy
 // A recorded value: a leaf of the plan, or a leaf of the variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    bool input; // `leaf` is a shader parameter's
+    bool input; // `leaf` is the leaf of a shader parameter
 } spyi_set_place;
 
 // Returns whether the operation packs a value that may change.
@@ -66294,7 +66491,7 @@ static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *plac
     return NULL;
 }
 
-// Returns value `number` of the call: first the parameters' leaves, then those of globals; NULL beyond the
+// Returns value `number` of the call: first the leaves of parameters, then those of globals; NULL beyond the
 // last. A struct that is given by fields counts as its fields.
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
@@ -66433,7 +66630,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         status = SPY_ERROR_OUT_OF_RANGE;
     } else {
         status = spyi_list_set(list, &list->calls[call], args, &error);
-        const spyi_list_call *c = &list->calls[call]; // the function may be gone with its module
+        const spyi_list_call *c = &list->calls[call]; // the function may have been released with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
                           c->op_count ? list->ops[c->first_op].name : "");
@@ -66452,11 +66649,11 @@ SPYI_COLD_BEGIN
 typedef struct spyi_saving {
     spy_command_list *list;
     spy_args given;
-    spyi_script_tensor *tensors; // those given first, in their order
+    spyi_script_tensor *tensors; // the tensors of the list; the given ones come first, in their order
     uint32_t tensor_count;
-    const spyi_noted_slot **sources; // of tensors that calls make; NULL for those given
+    const spyi_noted_slot **sources; // the slots of tensors that calls make; NULL for given tensors
     spyi_script_slot *slots;         // one for each noted slot
-    bool *used;                      // by given tensor
+    bool *used;                      // tells for each given tensor whether it is used
 } spyi_saving;
 
 // >>checks
@@ -66512,7 +66709,8 @@ static spy_status spyi_saving_check(const spyi_saving *s, const char *name, spyi
 
 // >>which memory is which tensor's
 
-// Makes `out` a view of memory of `type` with these bounds, if it lies there; offsets are whole elements of it.
+// Makes `out` a view of memory of `type` with these bounds, if it lies there. Returns false when offsets are
+// not whole elements.
 static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *storage, uint64_t offset,
                              uint64_t begin, uint64_t end, spyi_script_slot *out) {
     int64_t distance = (int64_t)slot->offset_bytes - (int64_t)offset;
@@ -66527,7 +66725,7 @@ static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *st
     return true;
 }
 
-// Finds a tensor of the program's of which the slot is all (views false) or a part.
+// Finds a tensor of the program which the slot covers completely (views false) or of which it is a part.
 static bool spyi_saving_find_given(spyi_saving *s, const spyi_noted_slot *slot, bool views,
                                    spyi_script_slot *out) {
     for (uint32_t i = 0; i < s->given.count; i++)
@@ -66557,7 +66755,8 @@ static bool spyi_saving_find_made(const spyi_saving *s, const spyi_noted_slot *s
     return false;
 }
 
-// Fills the table of tensors: those given, and those that calls make and nobody asks for.
+// Fills the table of tensors: first those that the program gives, then those that calls make and nobody asks
+// for.
 static void spyi_saving_tensors(spyi_saving *s, const spyi_notes *notes) {
     s->tensor_count = (uint32_t)s->given.count;
     for (uint32_t i = 0; i < s->given.count; i++) {
@@ -66719,20 +66918,21 @@ spy_status spy_save_list(spy_command_list *list, const char *name, spy_args tens
 // (saved.h).
 
 typedef struct spyi_loaded_tensor {
-    spy_tensor *tensor; // one reference; NULL: not made yet
-    spy_result *result; // of the call that makes it, if it is made by one with a spy_result
-    const spy_arg *arg; // of the program; NULL: nobody asks for a tensor that the list makes
-    bool claimed;       // a call makes it
+    spy_tensor *tensor; // the list holds one reference; NULL means not made yet
+    spy_result *result; // the result of the call that makes it, if a call with a spy_result makes it
+    const spy_arg *arg; // an argument of the program; NULL means that nobody asks for a tensor that the list
+                        // makes
+    bool claimed;       // a call will make it
 } spyi_loaded_tensor;
 
 struct spyi_loading {
     spy_device *device;
-    spyi_text where; // what errors begin with: "spy_load_list: list 'blur'"
+    spyi_text where; // the beginning of all errors: "spy_load_list: list 'blur'"
     spyi_text bytes;
     spyi_script_tensor *tensors;
-    spyi_loaded_tensor *loaded; // of `tensors`
+    spyi_loaded_tensor *loaded; // the state of each of `tensors`
     spyi_script_slot *slots;
-    spy_tensor **views; // of slots: one reference each; NULL: not made yet
+    spy_tensor **views; // the tensor of each slot, with one reference each; NULL means not made yet
     spy_module **modules;
     spy_function **functions;
     uint32_t tensor_count, slot_count, module_count, function_count, op_count;
@@ -66755,7 +66955,7 @@ static spy_status spyi_loading_misfit(const spyi_script_tensor *want, const spy_
     return status;
 }
 
-// Checks a tensor for one of the list, given or made.
+// Checks a tensor that stands for one of the list, whether it was given or made.
 static spy_status spyi_loading_fits(const spyi_script_tensor *want, const spy_tensor *t, spyi_text *error) {
     if (t->type != want->type)
         return spyi_loading_misfit(want, t, "elements of ", SPY_ERROR_TYPE_MISMATCH, error);
@@ -66795,7 +66995,7 @@ static spy_tensor *spyi_loading_view(spyi_loading *l, const spyi_script_slot *s,
     spy_tensor *view = NULL;
     if (r->status == SPY_OK) {
         view = spyi_view_as(of, s->type, &desc, spyi_text_str(&where));
-        if (!view) r->status = SPY_ERROR_OUT_OF_RANGE; // reported
+        if (!view) r->status = SPY_ERROR_OUT_OF_RANGE; // the error has been reported
         spyi_leave(l->device);
     }
     spyi_text_free(&where);
@@ -66849,7 +67049,7 @@ SPYI_FN spy_result *spyi_loading_result(spyi_script_io *io, uint32_t slot) {
     return result;
 }
 
-// After a call: takes over the tensors of its spy_results.
+// Takes over the tensors of a call's spy_results after the call.
 static void spyi_loading_take_results(spyi_loading *l) {
     for (uint32_t i = 0; i < l->tensor_count; i++) {
         spyi_loaded_tensor *t = &l->loaded[i];
@@ -66927,7 +67127,7 @@ static spy_status spyi_loading_give(spyi_loading *l, spy_args given, spyi_text *
 
 // >>opening
 
-// Says which lists the pack has.
+// Writes an error that says which lists the pack has.
 static spy_status spyi_loading_absent(const spy_device *device, spyi_text *error) {
     size_t at = 0;
     spyi_text name = { NULL, 0, 0 };
@@ -66954,8 +67154,8 @@ static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *err
     if (status != SPY_OK) spyi_stream_fail(r, status, "%s", "");
 }
 
-// Makes the declarations of a function, as spy_declare() does. Returns NULL when there are none, or the stream has
-// failed.
+// Makes the declarations of a function, like those of spy_declare(). Returns NULL when there are none, or the
+// stream has failed.
 static spyi_declared *spyi_loading_declared(spyi_loading *l, const spyi_declaration *items, uint32_t count) {
     size_t texts = 0;
     char *at;
@@ -66978,7 +67178,8 @@ static void spyi_loading_function(spyi_loading *l, uint32_t number) {
     if (r->status == SPY_OK)
         l->functions[number] = spyi_function_of(l->modules[module], name, declared, spyi_text_str(&l->where));
     if (declared && (!l->functions[number] || l->functions[number]->declared != declared)) free(declared);
-    if (r->status == SPY_OK && !l->functions[number]) r->status = SPY_ERROR_NOT_FOUND; // reported
+    // the error has been reported
+    if (r->status == SPY_OK && !l->functions[number]) r->status = SPY_ERROR_NOT_FOUND;
 }
 
 // Reads the list up to its operations. The caller has entered the device, which is left meanwhile. A failure
@@ -67054,7 +67255,7 @@ static void spyi_load_call(spyi_loading *l, spyi_script_op op, const char *where
     else
         status = spyi_dispatch_indirect(f, counts, index > (uint64_t)INT64_MAX ? -1 : (int64_t)index, args,
                                         &options, where);
-    if (status != SPY_OK) r->status = status; // reported
+    if (status != SPY_OK) r->status = status; // the error has been reported
     if (status == SPY_OK) spyi_loading_take_results(l);
 }
 
@@ -67180,12 +67381,12 @@ spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args t
         memset(&desc, 0, sizeof desc);
         desc.label = label;
         l.list = spy_create_command_list(device, &desc);
-        if (!l.list) l.io.r.status = SPY_ERROR_OUT_OF_MEMORY; // reported
+        if (!l.list) l.io.r.status = SPY_ERROR_OUT_OF_MEMORY; // the error has been reported
         for (uint32_t i = 0; i < l.op_count && l.io.r.status == SPY_OK; i++) spyi_load_op(&l, i + 1, &error);
         status = l.io.r.status;
         if (status == SPY_OK) status = spyi_loading_end(&l, &error);
     }
-    if (status != SPY_OK) { // without a text it has been reported
+    if (status != SPY_OK) { // an error without a text has been reported
         if (l.io.r.problem.size) spyi_text_add(&error, "%s", spyi_text_str(&l.io.r.problem));
         if (error.size)
             spyi_fail(&device->ctx, status, "%s: %s", spyi_text_str(&l.where), spyi_text_str(&error));
@@ -67203,10 +67404,10 @@ SPYI_COLD_END
 
 // >>fuse/fuse.h ---------------------------------------------------------------------------------------------
 
-// Fusion, as the device sees it.
+// The functions of src/fuse that a device calls.
 
 SPYI_FN void spyi_fusions_attach(spy_device *device);
-SPYI_FN void spyi_fusions_free_all(spy_device *device); // at the device's release
+SPYI_FN void spyi_fusions_free_all(spy_device *device); // is called at the device's release
 
 // >>fuse/fusion.h -------------------------------------------------------------------------------------------
 
@@ -67217,8 +67418,8 @@ typedef enum spyi_step_kind {
     SPYI_STEP_CONSTANT, // a number, which the text repeats wherever it is used
     SPYI_STEP_CALL,     // a Slang function
     SPYI_STEP_OUT,      // the value that the call `operands[0]` left in its out parameter `name`
-    SPYI_STEP_MAKE,     // Type(...)
-    SPYI_STEP_FIELDS,   // a struct, field by field
+    SPYI_STEP_MAKE,     // a constructor, Type(...)
+    SPYI_STEP_FIELDS,   // a struct, made field by field
     SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
     SPYI_STEP_MEMBER    // a field or a swizzle
 } spyi_step_kind;
@@ -67229,15 +67430,15 @@ typedef struct spyi_step_param {
     char *name;
     const spyi_type *type;
     bool in, out, has_default;
-    int32_t operand; // number of the operand that feeds it; -1 if there is none
+    int32_t operand; // the number of the operand that feeds the parameter; -1 means that there is none
 } spyi_step_param;
 
 // How an operator is written, and which types it takes and gives.
 typedef enum spyi_operator_form {
-    SPYI_FORM_ARITHMETIC, // a + b
-    SPYI_FORM_COMPARE,    // a < b: bool, or a vector of bool
-    SPYI_FORM_LOGIC,      // a && b, of vectors and(a, b)
-    SPYI_FORM_BITS,       // a & b
+    SPYI_FORM_ARITHMETIC, // such as a + b
+    SPYI_FORM_COMPARE,    // such as a < b, which gives a bool or a vector of bool
+    SPYI_FORM_LOGIC,      // such as a && b, which is and(a, b) for vectors
+    SPYI_FORM_BITS,       // such as a & b
     SPYI_FORM_SIGN,       // -a
     SPYI_FORM_NOT,        // !a
     SPYI_FORM_INVERT,     // ~a
@@ -67248,22 +67449,22 @@ typedef enum spyi_operator_form {
 } spyi_operator_form;
 
 typedef struct spyi_fused_step {
-    uint8_t kind;          // spyi_step_kind
-    uint8_t form;          // OPERATOR: spyi_operator_form
-    const spyi_type *type; // NULL if not known yet
-    char *name;            // name of the input, member, operator or type, by `kind`
-    uint32_t *operands;    // numbers of steps
+    uint8_t kind;          // a spyi_step_kind
+    uint8_t form;          // the spyi_operator_form of a SPYI_STEP_OPERATOR
+    const spyi_type *type; // NULL means that the type is not known yet
+    char *name;            // the name of the input, member, operator or type, depending on `kind`
+    uint32_t *operands;    // the numbers of the steps that are operands
     char **names;          // names of the operands; NULL means that no operand has a name
-    uint32_t count;        // operands
-    // CALL
+    uint32_t count;        // the number of operands
+    // These members belong to a SPYI_STEP_CALL.
     spy_function *function;
     spyi_callee callee;
     char *spelling;
     spyi_step_param *params;
     uint32_t param_count;
     const spyi_type *result;
-    bool no_diff; // its derivative is not taken
-    // CONSTANT
+    bool no_diff; // the step's derivative is not taken
+    // These members belong to a SPYI_STEP_CONSTANT.
     spy_dtype dtype;
     bool typed; // the number has a type; otherwise it takes the type of the other operand
     union {
@@ -67282,9 +67483,9 @@ struct spy_fusion {
     spyi_object object;
     uint32_t number; // unique in the process
     char *name;
-    spy_module **modules; // retained; in the order in which they are named
+    spy_module **modules; // retained modules, in the order in which they are named
     uint32_t module_count;
-    spyi_fused_step *steps; // steps[0] is not used, so that 0 means none
+    spyi_fused_step *steps; // steps[0] is not used, so that 0 means no step
     uint32_t count, capacity;
     spyi_fused_output *outputs;
     uint32_t output_count;
@@ -67299,9 +67500,9 @@ struct spy_fusion {
 // Finds all types of steps that follow from the types known so far. Returns false when a step is impossible,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
-// Adds the module to those that the graph names and retains it; false when out of memory.
+// Adds the module to those that the graph names and retains it. Returns false when out of memory.
 SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
-// Finds a type by its name in the modules of the graph; NULL if there is none.
+// Finds a type by its name in the modules of the graph. Returns NULL when there is none.
 SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
 // Writes how messages name a step: "input 'x'", "the result of tone_map".
@@ -67674,8 +67875,7 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
     return true;
 }
 
-// Returns whether a value of one type can be given to a parameter of the other, as far as it is certain that
-// it cannot.
+// Returns false only when it is certain that a value of one type cannot be given to a parameter of the other.
 static bool spyi_may_feed(const spyi_type *from, const spyi_type *to) {
     if (from == to || to->kind == SPYI_TYPE_OTHER || from->kind == SPYI_TYPE_OTHER) return true;
     if (from->kind == SPYI_TYPE_SCALAR && spyi_is_numeric(to)) return true;
@@ -67700,7 +67900,7 @@ static bool spyi_keep_overload(spyi_fused_step *s, const spyi_signature *o, cons
     return true;
 }
 
-// Chooses among several overloads, or a generic one, which Slang does from the types of all operands.
+// Chooses among several overloads, or a generic one. Slang makes this choice from the types of all operands.
 static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32_t *maps, const bool *fits,
                                   uint32_t width, spyi_text *error) {
     const spyi_overloads *all = &s->function->overloads;
@@ -67727,7 +67927,7 @@ static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32
                                                            wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
             if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS)
                 types[given] = wanted;
-            if (!types[given]) return true; // an input has no type yet
+            if (!types[given]) return true; // the type of an input is not known yet
             good = spyi_may_feed(types[given], wanted);
             exact += types[given] == wanted &&
                      (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
@@ -67784,7 +67984,7 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
                       spyi_text_str(&why));
         good = false;
     }
-    // What all overloads agree on is the type of an input that has none.
+    // An input without a type gets the type that all overloads agree on.
     for (uint32_t p = 0; p < width && good; p++) {
         const spyi_type *agreed = NULL;
         bool agree = fitting > 0;
@@ -67831,7 +68031,7 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
     return false;
 }
 
-// Components of a vector that is made tell the type of inputs that are its numbers.
+// Gives a constructed vector its type. Components of the vector tell the type of inputs that are its numbers.
 static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
     bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
     for (uint32_t i = 0; i < s->count && vector; i++)
@@ -67882,13 +68082,13 @@ SPYI_COLD_BEGIN
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;  // name of the fused function
-    uint32_t *uses;    // how often each step is an operand or output
-    uint32_t *numbers; // numbers of the steps' variables, from 1 in the order of lines
+    const char *name;  // the name of the fused function
+    uint32_t *uses;    // counts how often each step is an operand or output
+    uint32_t *numbers; // the numbers of the steps' variables, from 1 in the order of lines
     bool differentiable;
-    spyi_text steps;    // functions of one step each, which carry a policy for backward calls
-    const char *prefix; // prefix of variables
-    const char *inputs; // prefix of parameters inside the body
+    spyi_text steps;    // the functions of one step each, which carry a policy for backward calls
+    const char *prefix; // the prefix of variables
+    const char *inputs; // the prefix of parameters inside the body
     spyi_text lines;
 } spyi_writing;
 
@@ -67907,7 +68107,7 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
     }
     if (as >= SPY_DTYPE_FLOAT16) {
         char digits[64];
-        if (f != f || f - f != 0) { // Slang has no words for these
+        if (f != f || f - f != 0) { // infinities and NaN have no literals in Slang
             const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
             spyi_text_add(out,
                           as == SPY_DTYPE_FLOAT32   ? "asfloat(%s)"
@@ -67918,7 +68118,8 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         }
         snprintf(digits, sizeof digits, as == SPY_DTYPE_FLOAT64 ? "%.17g" : "%.9g", f);
         if (as != SPY_DTYPE_FLOAT64) {
-            for (int precision = 1; precision < 9; precision++) { // the shortest text of the same float
+            for (int precision = 1; precision < 9; precision++) { // finds the shortest text that gives the
+                                                                  // same float
                 char shorter[64];
                 snprintf(shorter, sizeof shorter, "%.*g", precision, f);
                 if ((float)atof(shorter) != (float)f) continue;
@@ -67927,7 +68128,7 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
             }
         }
         for (char *c = digits; *c; c++)
-            if (*c == ',') *c = '.'; // the locale's
+            if (*c == ',') *c = '.'; // this is the decimal point of the locale
         bool point = strpbrk(digits, ".e") != NULL;
         negative = digits[0] == '-';
         spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
@@ -68147,7 +68348,7 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
     }
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD, first = true;
-    // What a function writes to needs a variable.
+    // A parameter that a function writes to needs a variable.
     for (uint32_t p = 0; p < s->param_count; p++) {
         const spyi_step_param *q = &s->params[p];
         if (!q->out) continue;
@@ -68203,7 +68404,7 @@ static void spyi_write_step(spyi_writing *w, uint32_t step) {
 
 // >>the module
 
-// Returns whether a parameter's name is also that of something that the body calls.
+// Returns whether a parameter's name is also that of a function or type that the body uses.
 static bool spyi_is_called(const spy_fusion *g, const char *name) {
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
@@ -68252,7 +68453,7 @@ static const spyi_type *spyi_returned(const spy_fusion *g) {
 }
 
 // Writes the functions that the library calls for a reduction. total()'s "gradient" with respect to total_ is
-// the element, so that what sums gradients over threads and groups reduces the elements.
+// the element, so that the code which sums gradients over threads and groups reduces the elements.
 static void spyi_write_reduction(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
     const spyi_type *type = spyi_returned(g);
     const char *t = spyi_spell(type), *scale = g->reduction == SPY_FUSE_REDUCTION_MEAN ? " * scale_" : "";
@@ -68305,10 +68506,10 @@ static void spyi_count_uses(const spy_fusion *g, uint32_t *uses) {
     for (uint32_t i = 0; i < g->output_count; i++) uses[g->outputs[i].step]++;
 }
 
-// Parsers recurse: an expression that would be nested deeper than 64 becomes a line of its own.
+// Makes a line of its own of an expression that would be nested deeper than 64, because parsers recurse.
 static void spyi_limit_nesting(spyi_writing *w) {
     const spy_fusion *g = w->g;
-    uint32_t *depths = w->numbers; // free until the lines are numbered
+    uint32_t *depths = w->numbers; // these numbers are free until the lines are numbered
     for (uint32_t i = 1; i < g->count; i++) {
         uint32_t deepest = 0;
         for (uint32_t k = 0; k < g->steps[i].count; k++) {
@@ -68378,7 +68579,7 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     spyi_text_add(out, "\n%s%s %s%s%s(", mark, result, name, element, renamed ? "_body" : "");
     spyi_write_parameters(g, w.inputs, true, false, true, out);
     spyi_text_add(out, ")\n{\n%s", spyi_text_str(&w.lines));
-    for (int last = 0; last < 2; last++) // the result is returned behind the assignments
+    for (int last = 0; last < 2; last++) // the last turn writes the returned result behind the assignments
         for (uint32_t i = 0; i < g->output_count; i++) {
             bool returns = strcmp(g->outputs[i].name, "_result") == 0;
             if (returns != (last == 1)) continue;
@@ -68405,28 +68606,29 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
 // >>fuse/reduce.c -------------------------------------------------------------------------------------------
 
 // Calls of functions that end in a reduction. The library sums gradients of values that elements share
-// (emit/team.c). A reduction is such a sum: the function `total` of its module has a derivative that gives one
-// element as the gradient of its parameter `total_`, which all elements share, so that a backward call of
-// `total` adds up the elements in one kernel. A backward call of the reduction is one of `seeded`.
+// (emit/team.c). A reduction is such a sum. The function `total` of its module has a derivative that gives
+// one element as the gradient of its parameter `total_`, which all elements share, so that a backward call of
+// `total` adds up the elements in one kernel. A backward call of the reduction itself is a backward call of
+// the module's function `seeded`.
 
 // One call of a reduction.
 typedef struct spyi_reducing {
     spy_function *function;
     const spyi_fused *fused;
     const char *public_name;
-    const spy_call_options *options; // NULL if there is none
-    spy_arg *items;                  // the inputs, then what the library adds
-    size_t count;                    // number of inputs
-    const spy_arg *result;           // the argument "_result"; NULL if there is none
-    spy_dims kept;                   // dimensions of the call that the result has
-    spy_shape shape;                 // shape of the result
-    double elements;                 // that make up one value of the result
+    const spy_call_options *options; // NULL means that there are no options
+    spy_arg *items;                  // the inputs, followed by the arguments that the library adds
+    size_t count;                    // the number of inputs
+    const spy_arg *result;           // the argument "_result"; NULL means that there is none
+    spy_dims kept;                   // the dimensions of the call that the result has
+    spy_shape shape;                 // the shape of the result
+    double elements;                 // the number of elements that make up one value of the result
     bool timed;
     uint64_t *gpu_time_ns;
     bool explains; // the call is described, not made
     bool tries;    // the call is checked and compiled, not made
     char *text;
-    size_t capacity, size; // bytes of `text`, and of the description
+    size_t capacity, size; // `capacity` is the size of `text` in bytes, `size` that of the description
 } spyi_reducing;
 
 static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
@@ -68467,7 +68669,7 @@ static spy_resolution *spyi_reducing_resolve(const spyi_reducing *r) {
 static spy_status spyi_reducing_shape(spyi_reducing *r) {
     bool gone[SPY_MAX_RANK] = { false };
     spy_resolution *resolution = spyi_reducing_resolve(r);
-    if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // reported
+    if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // the error has been reported
     spy_shape shape = resolution->shape;
     spy_release_resolution(resolution);
     for (uint32_t i = 0; i < r->fused->dims.count; i++) {
@@ -68498,8 +68700,8 @@ static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
 }
 
 // >>trying a call
-// A list that keeps nothing of what is recorded into it. A call that goes there without an error has been checked
-// and compiled, and has changed nothing.
+// The calls are recorded into a list that keeps nothing. A call that goes there without an error has been
+// checked and compiled, and has changed nothing.
 
 static spy_status spyi_nowhere_open(const spyi_sink *sink, spyi_text *error) {
     (void)sink;
@@ -68582,7 +68784,8 @@ static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
     return spy_tensor_fill(to, value);
 }
 
-// Refuses a result that shares memory with an input: it is cleared before the inputs are read.
+// Refuses a result that shares memory with an input, because the result is cleared before the inputs are
+// read.
 static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *to) {
     spy_status status = SPY_OK;
     if (spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name) != SPY_OK) return SPY_ERROR_RELEASED;
@@ -68643,7 +68846,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     }
     spy_status status = spyi_reducing_apart(r, to);
     if (status != SPY_OK) return status;
-    // The value of total_, of which only the gradient counts.
+    // The value of total_ does not matter; only its gradient does.
     pair[0] = spy_arg_f32(NULL, 0);
     pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
     if (info.shape.rank) {
@@ -68653,7 +68856,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         one = spy_create_tensor(device, &desc);
         spread = one ? spy_create_broadcast(one, info.shape) : NULL;
         spy_release_tensor(one);
-        if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+        if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // the error has been reported
         pair[0] = spy_vmap(spy_arg_tensor(NULL, spread), r->kept);
     }
     both.items = pair;
@@ -68661,7 +68864,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
     if (r->result->kind == SPY_ARG_KIND_TENSOR && !r->explains &&
-        r->elements > 0) { // a call that fails leaves the caller's tensor as it is
+        r->elements > 0) { // a call that fails leaves the caller's tensor unchanged
         r->tries = true;
         status = spyi_reducing_run(r, r->fused->total, count);
         r->tries = false;
@@ -68689,7 +68892,7 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor, since the call is recorded");
     spy_tensor *made = spy_create_tensor(device, &desc);
-    if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+    if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // the error has been reported
     spy_status status = spyi_reduce_to(r, made);
     if (r->explains) {
         spy_release_tensor(made);
@@ -68826,11 +69029,11 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
     r.explains = true;
     r.text = text;
     r.capacity = capacity;
-    (void)spyi_reduce(&r, args); // what it cannot explain it reports
+    (void)spyi_reduce(&r, args); // it reports a call that it cannot explain
     return r.size;
 }
 
-// Resolves what a reduction takes: its inputs, over all elements.
+// Resolves the inputs of a reduction, over all elements.
 static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args,
                                             const spy_call_options *options) {
     spyi_reducing r;
@@ -68988,7 +69191,7 @@ static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *
     return s->names && s->names[operand];
 }
 
-// Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
+// Returns the step of a value of this graph. For any other value it returns 0, with the reason in `error`.
 static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
     if (graph == g->number && index && index < g->count) return (uint32_t)index;
     if (!graph)
@@ -69140,7 +69343,7 @@ static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_t
 static bool spyi_fusion_enter(spy_fusion *g, const char *function) {
     if (spyi_enter(g, SPYI_KIND_FUSION, function) != SPY_OK) return false;
     if (!g->failed) return true;
-    spyi_leave(g->object.device); // its error has been reported
+    spyi_leave(g->object.device); // the step's error has been reported
     return false;
 }
 
@@ -69514,7 +69717,7 @@ static spy_function *spyi_graph_function(spy_module *module, const char *name, c
     return found;
 }
 
-// A call whose value is used under no_diff alone needs no derivative.
+// Drops the derivatives of calls that need none, because their value is used under no_diff alone.
 static void spyi_graph_drop_derivatives(spy_fusion *g) {
     bool *needed = (bool *)spyi_calloc(g->count + 1, sizeof *needed);
     if (!needed) return;
@@ -69531,8 +69734,8 @@ static void spyi_graph_drop_derivatives(spy_fusion *g) {
     free(needed);
 }
 
-// Makes the module of a complete graph. NULL, and then `error` has the reason, or it is empty and has been
-// reported.
+// Makes the module of a complete graph. Returns NULL when that fails; `error` then has the reason, or it is
+// empty and the error has been reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
     spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);
@@ -69573,7 +69776,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
                                 ? NULL
                                 : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
-            // Not when the device is made: the linker then drops it from programs that fuse nothing.
+            // The table is set here, not when the device is made, so that the linker drops it from programs
+            // that fuse nothing.
             function->object.device->fused_table = spyi_reductions();
             if (!fused->total || !fused->element) function = NULL;
         }
@@ -69664,7 +69868,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
-        (void)spyi_bounds_report(device, "spy_release_device"); // reported to the log
+        (void)spyi_bounds_report(device, "spy_release_device"); // the error goes to the log
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -69882,7 +70086,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_lists_attach(device);
 }
 
-// Makes the members of other stages, once the device has its GPU.
+// Makes the members that other stages own, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
@@ -69915,7 +70119,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // reports through its log until the device exists
+    spyi_context setup; // this context reports through its log until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);

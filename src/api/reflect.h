@@ -175,8 +175,8 @@ struct spy_type_info {
                             // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; NULL for other types
-    const spy_decl *decl; // declaration of a struct, enum or interface of this module; NULL for other types
-    const spy_decl *fields;       // fields of a struct, also of one that another module declares
+    const spy_decl *decl;   // declaration of a struct, enum or interface of this module; NULL for other types
+    const spy_decl *fields; // fields of a struct, also of one that another module declares
     uint32_t field_count;
     size_t size_bytes, align_bytes;               // sizes in C's layout, the layout of host data
     size_t device_size_bytes, device_align_bytes; // sizes in the device's layout

@@ -175,9 +175,9 @@ typedef struct spy_texture_info {
                                        // made from
     spy_dtype dtype;                   // scalar type of a texel in Slang code
     uint32_t columns;                  // number of a texel's scalars in Slang code, 1 to 4
-    spy_shape shape; // sizes over which a call with the texture runs: [layer,] [depth,] height, width
-    size_t size_bytes;                 // bytes of all layers of the first level, with rows without gaps
-    const char *label;                 // name in debug tools and messages, or ""
+    spy_shape shape;   // sizes over which a call with the texture runs: [layer,] [depth,] height, width
+    size_t size_bytes; // bytes of all layers of the first level, with rows without gaps
+    const char *label; // name in debug tools and messages, or ""
 } spy_texture_info;
 
 // Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.

@@ -45,9 +45,9 @@ typedef struct spyi_parameter_place {
     uint32_t offset; // bytes from the holder's start
 } spyi_parameter_place;
 
-#define SPYI_HOLDER_BLOCK UINT32_MAX       // the holder is the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // the buffer has no address, because it is the program's global
-                                           // parameters
+#define SPYI_HOLDER_BLOCK UINT32_MAX // the holder is the parameter block
+// The buffer has no address, because it is the program's global parameters.
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)
 
 // One parameter of a kernel. Plain bytes without padding, so that equal parameters have equal bytes.
 typedef struct spyi_parameter {
@@ -55,8 +55,8 @@ typedef struct spyi_parameter {
     uint8_t stages;          // bits SPYI_STAGE_* of the stages that use the parameter
     uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count; // number of elements, each with its own binding; 1 if the parameter is not an array
-    uint32_t number;         // in the space, the number of the first binding, or of the uniform buffer
+    uint16_t count;  // number of elements, each with its own binding; 1 if the parameter is not an array
+    uint32_t number; // in the space, the number of the first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
 

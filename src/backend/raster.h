@@ -60,8 +60,8 @@ typedef struct spyi_raster_state {
     spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_raster_state;
 
-#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes) // bytes before the lists of
-                                                                       // spyi_raster_state
+// Bytes before the lists of spyi_raster_state.
+#define SPYI_RASTER_STATE_HEAD offsetof(spyi_raster_state, attributes)
 
 // The code and state of a pipeline. The stages share one interface: block_size bytes of parameters, of which
 // each stage's code reads its own part; bindings and uniform buffers have one number for all stages. (The

@@ -73,9 +73,9 @@ no-tree-loop-optimize,no-move-loop-invariants,no-cse-follow-jumps,no-schedule-in
 typedef struct spyi_atomic {
     volatile int32_t value;
 } spyi_atomic;
-SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta);                    // returns the new value
-SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);                                  // loads with acquire order
-SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value); // stores with release order
+SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta); // returns the new value
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);               // loads with acquire order
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);  // stores with release order
 // compares and swaps; returns whether the value was the expected one
 SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value);
 

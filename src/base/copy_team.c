@@ -16,8 +16,9 @@
 
 // Bytes; below this, one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
-#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; starting a thread, about 20 us, does not pay for less
-#define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
+// Bytes; starting a thread, about 20 us, does not pay for less.
+#define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
+#define SPYI_COPY_BLOCK ((size_t)512 << 10) // bytes that a thread takes at a time
 
 // Copies past the cache if the processor can do that, otherwise by memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {

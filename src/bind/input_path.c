@@ -2,8 +2,8 @@
 // part of an input's plain data.
 #include "bind/inputs.h"
 
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // most elements of an unsized array; a struct argument has the same
-                                       // limit of fields
+// Most elements of an unsized array; a struct argument has the same limit of fields.
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u
 
 // Follows one step of the path (.field or [index]) into plain data. Returns false if there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {

@@ -77,9 +77,10 @@ SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *v
     bool simple = count == given && !values->global_count && !values->grad_count &&
                   !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
                   stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // the stage was learnt from such a
-                                                                         // draw, and this draw could not
-                                                                         // repeat it
+    if (a->plan == stage->plan && a->arg_count == d->args.count)
+        return; // the stage was learnt from such a
+                // draw, and this draw could not
+                // repeat it
     if (a->plan) spyi_plan_release(d->device, a->plan);
     a->plan = NULL;
     if (!simple) return;

@@ -225,14 +225,16 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // d's feeds, arguments and indices are only right after a successful
-                                         // check
+    if (status != SPY_OK)
+        return status; // d's feeds, arguments and indices are only right after a successful
+                       // check
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // edges do not move if the vertex function has no
-                                                    // gradients
+    if (!pass->form.vertices)
+        pass->form.edges = 0; // edges do not move if the vertex function has no
+                              // gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;

@@ -172,8 +172,9 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // the block is NULL if the kernel
-                                                                            // has none
+    if (!repeats && launch->block)
+        memset(launch->block, 0, e->block_size); // the block is NULL if the kernel
+                                                 // has none
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {

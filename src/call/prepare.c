@@ -108,8 +108,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
         spyi_variant *variant = made->variants[i];
         spyi_text ignored = { NULL, 0, 0 };
         if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-        else spyi_plan_add_variant(known, variant, &ignored); // spyi_plan_add_variant() frees the variant
-                                                              // when it fails
+        else
+            spyi_plan_add_variant(known, variant, &ignored); // spyi_plan_add_variant() frees the variant
+                                                             // when it fails
         spyi_text_free(&ignored);
     }
     made->variant_count = 0;

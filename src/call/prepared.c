@@ -119,8 +119,9 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread still reads the old
-                                                                  // copies
+        if (!p->running)
+            (void)spyi_prepared_remember(p, values); // a running thread still reads the old
+                                                     // copies
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // adds the sizes to the key

@@ -54,8 +54,9 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
-    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit, so it comes before
-                                                                         // uses are recorded
+    if (timed)
+        status = device->backend->time_begin(device->gpu, error); // may submit, so it comes before
+                                                                  // uses are recorded
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked || handles, error);
@@ -116,9 +117,10 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     device->cache->ran = NULL;
-    if (plan->same) plan->same->variant = NULL; // the launch's block changes, so that its last dispatch
-                                                // cannot be repeated
-    s.launch->repeatable = NULL;                // set again when this call has succeeded
+    if (plan->same)
+        plan->same->variant = NULL; // the launch's block changes, so that its last dispatch
+                                    // cannot be repeated
+    s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);

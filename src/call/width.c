@@ -157,7 +157,7 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 #define SPYI_TILE_SIDE 32u
 #define SPYI_TILE_THREADS 256u // threads of a group that has a tile
 #define SPYI_TILE_BYTES                                                                                      \
-    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight
+    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight     \
            // groups
 #define SPYI_TILE_LEAST                                                                                      \
     16 // least size of each of the two dimensions; with smaller ones most of a tile is empty
@@ -231,8 +231,9 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
         uint32_t bytes = (tile + (at->memory_size < 4 ? 4 / at->memory_size : 1)) * tile * at->memory_size;
         bool turned = spyi_lies_across(b, launch, limits, i, turn);
         if (turned && shared + bytes > SPYI_TILE_BYTES) {
-            if (spyi_has_twin(b, launch, i)) return false; // both leaves must be walked in the same way
-                                                           // (overlap.c)
+            if (spyi_has_twin(b, launch, i))
+                return false; // both leaves must be walked in the same way
+                              // (overlap.c)
             turned = false;
         }
         bool inner = !turned && at->strides[last] == 1;
@@ -290,8 +291,7 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     best_taken.width = best_taken.unroll = 1;
     best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
-        if (way->cost >= best->cost || b->whole_warps)
-            continue; // a network needs an element for each thread
+        if (way->cost >= best->cost || b->whole_warps) continue; // a network needs an element for each thread
         taken.width = taken.unroll = 1;
         taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);

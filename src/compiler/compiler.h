@@ -243,12 +243,12 @@ typedef struct spyi_varying {
     char *name;     // name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
-    uint32_t location;     // the first location; a matrix takes one for each row
-    uint32_t param; // index of the parameter that is the input or contains it; UINT32_MAX means the result
-    bool field;            // the input or output is a field of that parameter or of the result
-    char *path;            // for a field: its path in the parameter or result, such as ".light.color";
-                           // otherwise ""
-    bool no_diff;          // the field is declared no_diff
+    uint32_t location; // the first location; a matrix takes one for each row
+    uint32_t param;    // index of the parameter that is the input or contains it; UINT32_MAX means the result
+    bool field;        // the input or output is a field of that parameter or of the result
+    char *path;        // for a field: its path in the parameter or result, such as ".light.color";
+                       // otherwise ""
+    bool no_diff;      // the field is declared no_diff
     uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
     const spyi_type *type;
 } spyi_varying;
@@ -260,10 +260,10 @@ typedef struct spyi_varyings {
 
 // A function of the module as a shader of one stage.
 typedef struct spyi_stage {
-    bool declared; // the function has [shader("vertex")] or [shader("fragment")]
-    spy_stage other; // if not declared, the stage that it has instead, or SPY_STAGE_NONE
-    spyi_entry entry;                            // its systems are SPYI_SYSTEM_VARYING for inputs and outputs
-    spyi_varyings inputs, outputs;               // inputs and outputs without SV_ values, but with SV_Target
+    bool declared;                 // the function has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;               // if not declared, the stage that it has instead, or SPY_STAGE_NONE
+    spyi_entry entry;              // its systems are SPYI_SYSTEM_VARYING for inputs and outputs
+    spyi_varyings inputs, outputs; // inputs and outputs without SV_ values, but with SV_Target
     spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
 

@@ -235,8 +235,9 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     unsigned kind = lib->spReflectionDecl_getKind(decl);
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
-    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang has added this
-                                                                             // declaration
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0)
+        return; // Slang has added this
+                // declaration
     // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
         kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;

@@ -42,8 +42,9 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    if (block) at.binding = at.entry_binding; // Slang 2026.12 and 2026.14.1 number bindings like this; for
-                                              // globals the number is 0
+    if (block)
+        at.binding = at.entry_binding; // Slang 2026.12 and 2026.14.1 number bindings like this; for
+                                       // globals the number is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
     at.data_size = w->target->size(w->unit, held);
     if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);

@@ -101,7 +101,7 @@ enum { SPYI_SPIRV_FIRST_NO_DOUBLE = 11, SPYI_SPIRV_DOUBLE_TYPES = 8 };
 static bool spyi_spirv_check_doubles(const uint32_t *words, size_t count, spyi_text *messages) {
     enum { EXT_INST = 12, TYPE_FLOAT = 22, TYPE_VECTOR = 23 };
     const size_t most = sizeof spyi_spirv_no_double / sizeof spyi_spirv_no_double[0];
-    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // double and its vectors
+    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // `types` lists double and its vectors
     for (size_t at = 5; at < count;) {
         const uint32_t *op = words + at;
         uint32_t length = op[0] >> 16, number = op[0] & 0xffff, wanted = 0;

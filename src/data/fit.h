@@ -6,8 +6,8 @@
 
 // How an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
-    uint32_t cost;              // orders overloads, see fit.c
-    uint32_t consumed;          // trailing dimensions of the value that each parameter takes
+    uint32_t cost;              // orders overloads (fit.c)
+    uint32_t consumed;          // the number of trailing dimensions of the value that each parameter takes
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 

@@ -8,7 +8,7 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
                                            const spyi_type *type) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
-        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
+        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // the type is an enum
         return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;

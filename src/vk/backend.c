@@ -48,7 +48,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     NULL,
     NULL,
-    NULL, // no stream of the program
+    NULL, // Vulkan has no streams of the program
     &spyi_vk_images,
     &spyi_vk_raster_functions,
     SPYI_TARGET_SPIRV,
