@@ -1449,8 +1449,8 @@ typedef enum spy_debug_info {
 // How strictly compilers keep floating-point expressions.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, else
-                                // SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, and gives
+                                // SPY_ERROR_UNSUPPORTED otherwise
     SPY_FLOAT_MODE_FAST         // compilers may assume that infinities and NaN do not occur; on CUDA (NVRTC's
                                 // -use_fast_math) sin, exp, / and others are approximate and denormals are 0.
                                 // No effect on SPIR-V: a warning says so
@@ -1815,8 +1815,8 @@ typedef struct spy_tensor_desc {
     spy_module *module;       // module in which `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
                               // undefined
-    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs; else it must be that
-                              // number
+    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs, and any other number must
+                              // be that size
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
@@ -2390,10 +2390,10 @@ typedef struct spy_call_options {
     // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
     // return at once, so kernels with barriers need call sizes that are multiples of the group's
     uint32_t thread_group_size[3];
-    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
-                                     // no groups
-    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
-                                     // used
+    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0
+                                     // means no groups
+    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0 means
+                                     // that it is not used
     struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
                                         // runs now
     spy_call_mode mode;
@@ -3277,8 +3277,9 @@ SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
-// Record what the functions above do, with their arguments, into a command list, like spy_list_copy(). `data` is
-// copied when this is called. Threads: any.
+// These functions record the work of spy_texture_write() and of the other functions without `list` in their
+// names into a command list, like spy_list_copy(). The arguments are the same. `data` is copied when they are
+// called. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);
@@ -6691,6 +6692,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "#define SPYI_LAYER_Z(at, layers) float3(at.xy, spyi_layer_number(at.z, layers))\n"
     "#define SPYI_CUBE_LAYER(at, layers) float4(at.xyz, spyi_layer_number(at.w, (layers) / 6))\n"
     "#define SPYI_MOST_LAYERS 65536 // is more than a texture has; the device clamps\n"
+    "\n"
     "\n"
     "\n"
     "\n"
@@ -11143,8 +11145,8 @@ SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t co
 // Returns the manifest: lines of fields with tabs between them. The text lives as long as the pack that was
 // opened.
 SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size);
-// Appends all of the pack's bytes, together with the answers that only `other` has (NULL: none). Returns
-// false when out of memory.
+// Appends all of the pack's bytes, together with the answers that only `other` has (NULL means no other).
+// Returns false when out of memory.
 SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out);
 
 // >>base/store.h --------------------------------------------------------------------------------------------
@@ -11162,8 +11164,9 @@ typedef struct spyi_store_counts {
     uint64_t hits, misses, writes; // counts of this store since it was opened
 } spyi_store_counts;
 
-// Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the
-// log says why, when the folder cannot be used: it is a file, belongs to another user, or others can write to it.
+// Opens a store in `folder`, which is made if it is missing (NULL means the user's cache folder). Returns
+// NULL, and the log says why, when the folder cannot be used: it is a file, belongs to another user, or
+// others can write to it.
 SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint64_t most_bytes);
 // Removes the answers that were not used for longest, down to nine tenths of most_bytes, if this process has written
 // any. NULL is ignored.
@@ -11966,9 +11969,9 @@ void spyi_turns_notify(spyi_turns *t) {
 #include <emmintrin.h>
 #endif
 
-// Bytes; below this, one memcpy() is done before other threads have begun.
+// A size in bytes below which one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
-// Bytes; starting a thread, about 20 us, does not pay for less.
+// A size in bytes below which starting a thread, about 20 us, does not pay.
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
 #define SPYI_COPY_BLOCK ((size_t)512 << 10) // bytes that a thread takes at a time
 
@@ -12300,8 +12303,8 @@ uint64_t spyi_file_stamp(const char *path) {
 enum {
     SPYI_ELF_HEADER = 64,
     SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
-    SPYI_ELF_SEGMENT_SIZE = 54, // in the header: bytes of one entry of the segment table, followed by the
-                                // number of entries
+    SPYI_ELF_SEGMENT_SIZE = 54, // the bytes of one entry of the segment table; the header has this number,
+                                // followed by the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of a segment's entry that are read
     SPYI_ELF_LOAD = 1,
     SPYI_ELF_NOTE = 4,
@@ -14210,8 +14213,8 @@ typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spy
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
 
 // The properties of a device that its kernels depend on. A kernel's text and compiled code depend on the
-// profile and on nothing else of the device. Plain bytes without pointers, zeroed before the members are set,
-// so that equal profiles have equal bytes.
+// profile and on nothing else of the device. They are plain bytes without pointers, zeroed before the members
+// are set, so that equal profiles have equal bytes.
 typedef struct spyi_profile {
     spyi_target target;
     uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; 0 for other targets
@@ -14409,8 +14412,8 @@ struct spyi_backend {
     // stores. Barriers order the work of that graph only. graph_end with `graph` NULL drops the work.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
-    // From the next launch on gives dispatch number `index` of the graph (the first is 0) another block and
-    // other uniforms of the same sizes; everything else stays.
+    // Gives dispatch number `index` of the graph (the first is 0) another block and other uniforms of the
+    // same sizes, from the next launch on. Nothing else changes.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
     // Launches a finished graph, which counts as one piece of work.
@@ -14903,7 +14906,8 @@ typedef struct spyi_raster_state {
     uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
-    uint8_t stencil[2][4]; // for front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
+    uint8_t stencil[2][4]; // the operations fail, depth_fail and pass (spy_stencil_op) and the comparison
+                           // (spy_compare, not NONE), for front and back
     uint8_t samples;       // at least 1
     uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
     uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
@@ -14978,8 +14982,8 @@ typedef struct spyi_draw_work {
     uint32_t count, first;                   // number of indices, or of vertices, and the first one
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // a count or instance_count of 0 means that the draw only clears
-    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
-    // that the counts above are used.
+    // The handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0
+    // means that the counts in this struct are used.
     spyi_draw_buffer indirect;
     uint32_t indirect_count; // number of draws
     uint32_t stencil_reference;
@@ -15653,30 +15657,31 @@ SPYI_FN const spy_backend *spyi_null_backend(void); // returns the backend, whos
 // in the member's comment.
 typedef struct spyi_null_desc {
     spyi_target target;         // the target of kernels; only on_kernel reads their code
-    uint32_t max_block_bytes;   // default 128
-    uint32_t max_bindings;      // default 16
+    uint32_t max_block_bytes;   // 0 means 128
+    uint32_t max_bindings;      // 0 means 16
     bool pointers_only;         // profile.max_bindings is 0
     bool bindings_only;         // chunks have no address
-    uint32_t binding_alignment; // default 64
-    uint64_t max_binding_bytes; // default 1 GiB
-    uint32_t texel_alignment;   // default 64
-    uint64_t max_texels;        // default 64 Mi
-    bool no_texels;        // typed buffers have no formats; default: 8, 16 and 32 bits, 1, 2 or 4 columns
-    uint32_t max_uniforms; // default 12
-    uint32_t max_uniform_bytes; // default 65536
-    uint32_t fill_alignment;    // default 4
+    uint32_t binding_alignment; // 0 means 64
+    uint64_t max_binding_bytes; // 0 means 1 GiB
+    uint32_t texel_alignment;   // 0 means 64
+    uint64_t max_texels;        // 0 means 64 Mi
+    bool no_texels;        // typed buffers have no formats; otherwise they have those of 8, 16 and 32 bits
+                           // with 1, 2 or 4 columns
+    uint32_t max_uniforms; // 0 means 12
+    uint32_t max_uniform_bytes; // 0 means 65536
+    uint32_t fill_alignment;    // 0 means 4
     bool prefers_bindings;
-    uint64_t bindings_from_bytes; // default: never
-    uint64_t tiles_from;          // default SPYI_TILES_FROM; never if prefers_bindings is set
-    bool unified_memory;          // device memory is mapped; default: only readback memory is
-    uint32_t max_group_count;     // default 65535, in each of the three dimensions
-    uint32_t max_group_size;      // default 1024
-    uint32_t subgroup_size;       // default 32
-    uint32_t features;            // default: all SPY_FEATURE_*, without POINTERS if bindings_only is set
-    uint64_t memory_bytes;        // default 4 GiB; allocations beyond it fail
-    double timestamp_period_ns;   // default 1; each dispatch advances the clock by 1000 ticks
+    uint64_t bindings_from_bytes; // 0 means never
+    uint64_t tiles_from;          // 0 means SPYI_TILES_FROM, or never if prefers_bindings is set
+    bool unified_memory;          // device memory is mapped; otherwise only readback memory is
+    uint32_t max_group_count;     // 0 means 65535, in each of the three dimensions
+    uint32_t max_group_size;      // 0 means 1024
+    uint32_t subgroup_size;       // 0 means 32
+    uint32_t features;            // 0 means all SPY_FEATURE_*, without POINTERS if bindings_only is set
+    uint64_t memory_bytes;        // 0 means 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // 0 means 1; each dispatch advances the clock by 1000 ticks
     bool fail_create;             // creating the device fails
-    bool hold_submits;            // see spyi_null_hold_submits()
+    bool hold_submits;            // batches finish only by spyi_null_hold_submits()
     bool no_log;                  // work is removed from the list once it has finished
     // Called for each pipeline of a draw that is loaded; a status other than SPY_OK refuses it. Threads: the
     // same as for load.
@@ -17993,7 +17998,7 @@ SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // writes
 
 // Says which element types in memory can feed which parameter types, and what each conversion costs.
 
-// How an element type in memory feeds a parameter type.
+// Tells how an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
     uint32_t cost;              // orders overloads (fit.c)
     uint32_t consumed;          // the number of trailing dimensions of the value that each parameter takes
@@ -18045,8 +18050,8 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
 // Texture and sampler types of Slang, known by their names: "RWTexture2DArray<vector<float,4>>".
 
 typedef struct spyi_texture_form {
-    uint8_t kind; // spyi_parameter_kind: SPYI_PARAMETER_TEXTURE and the kinds after it
-    uint8_t type; // spy_texture_type, not DEFAULT; 0 for a sampler
+    uint8_t kind; // a spyi_parameter_kind: SPYI_PARAMETER_TEXTURE or a kind after it
+    uint8_t type; // a spy_texture_type, but not DEFAULT; 0 for a sampler
     bool array, multisampled;
     bool comparison; // the type is SamplerComparisonState
     bool write_only; // the type is WTexture2D<T> or a similar one
@@ -18058,8 +18063,8 @@ SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_tex
 // Returns the type of the texels; NULL means that shaders cannot have such a texture, or the type is not
 // concrete.
 SPYI_FN const spyi_type *spyi_texture_form_texel(spyi_types *types, const char *name);
-// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL means that
-// they have no name for it.
+// Returns the name that Slang has for a format of stored textures, such as "rgba8", and SPIR-V's number of
+// it. NULL means that they do not know the format.
 SPYI_FN const char *spyi_format_layout(uint32_t format, uint32_t *spirv);
 // Writes the type's name with these texels, as Slang code spells it: "Texture2DArray<float4>".
 SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_type *texel, spyi_text *out);
@@ -18489,8 +18494,8 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                                        int64_t count);
 
 // >>tensor_overlap.c
-// Returns whether two elements of the tensor can share bytes. Exact for slices, transposes and broadcasts;
-// for stranger strides it may return true though no elements share any.
+// Returns whether two elements of the tensor can share bytes. The answer is exact for slices, transposes and
+// broadcasts; for stranger strides it may be true though no elements share any.
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Returns whether an element of `a` can share bytes with an element of `b`.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
@@ -21532,10 +21537,8 @@ SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
 
 // >>ranges of bytes
 
-#define SPYI_BLOCKING_BYTES                                                                                    \
-    ((uint64_t)1                                                                                               \
-     << 20) // a copy to the host of so many bytes takes a tenth of a millisecond, so desc.blocking is told of \
-            // it
+// The bytes of a download that blocks. A copy to the host of so many bytes takes a tenth of a millisecond, so desc.blocking is told of it.
+#define SPYI_BLOCKING_BYTES ((uint64_t)1 << 20)
 
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
@@ -22751,7 +22754,7 @@ static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view
                       d->layer, part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    // the view has the texture's type
+    // the view keeps the texture's type
     if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK;
     if (cube && part->layer_count % 6 == 0) {
         part->array = part->layer_count > 6;
@@ -23544,8 +23547,8 @@ static spy_status spyi_record_texels(const spyi_texture_sink *sink, bool to_imag
 // >>host memory
 
 #define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // the bytes of a large transfer that go through one block
-#define SPYI_TEXEL_READBACK                                                                                  \
-    ((uint64_t)1 << 20) // reads up to this size go to host memory without a staging copy
+// The most bytes of a read that is small. Reads up to this size go to host memory without a staging copy.
+#define SPYI_TEXEL_READBACK ((uint64_t)1 << 20)
 
 // Cuts the next piece off the box: whole layers or slices, or rows of one. *box becomes the rest; its layer_count is 0
 // at the end. `whole` is the box at the beginning.
@@ -24426,7 +24429,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     }
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
-        // No padding: the types that are converted have none in C.
+        // The types that are converted have no padding in C.
         size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
@@ -28525,7 +28528,7 @@ typedef struct spyi_varying {
     char *path;        // for a field: its path in the parameter or result, such as ".light.color";
                        // otherwise ""
     bool no_diff;      // the field is declared no_diff
-    uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
+    uint8_t interpolation; // the spyi_interpolation of a fragment shader's input
     const spyi_type *type;
 } spyi_varying;
 
@@ -29108,7 +29111,7 @@ struct spyi_sl_module_table {
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
     void *handle;       // open until the process ends: the library's statics own memory
-    char *path;         // path that it was opened by
+    char *path;         // the path by which it was opened
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it
     uint32_t users;     // number of compilers that use it
@@ -29170,8 +29173,8 @@ SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // returns whether 
 // Closes a session, or has its worker do so later. Accepts NULL. Threads: any; never waits.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
-#define SPYI_SL_EMBEDDED_FOLDER                                                                              \
-    "slangpy-embedded" // the search path of the embedded modules, which is no folder on disk
+// The search path of the embedded modules, which is no folder on disk.
+#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
 
 // >>diagnostics.c
 
@@ -29289,7 +29292,7 @@ struct spyi_unit {
     char *name, *path;
     char *given_name, *given_path; // copies of the desc's strings; NULL if not given
     char *appended;                // text behind the module's own; NULL if there is none
-    spyi_text given;               // copy of the desc's text or precompiled bytes
+    spyi_text given;               // a copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
     // The unit's text may use visibility words; then declarations without `public` are not callable.
@@ -29369,7 +29372,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // >>source.c: where text comes from
 
-// Reads the file `path` by the file hook or from the disk. The unit being loaded (loading NULL: none)
+// Reads the file `path` by the file hook or from the disk. The unit being loaded (loading NULL means none)
 // remembers the file and its stamp. Returns false when there is no such file. Threads: any; the hook is
 // called on the thread that waits for the task.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
@@ -29386,8 +29389,9 @@ SPYI_FN const char *spyi_skip_directive(const char *p); // returns the line afte
 SPYI_FN const char *spyi_skip_brackets(const char *p, char open, char close);
 // Returns whether `word` occurs in the code of `text` before `end`.
 SPYI_FN bool spyi_has_word(const char *text, const char *end, const char *word, size_t length);
-// library_names.c: writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it names.
-// Returns false and leaves `out` alone when nothing is to be added. `loading` NULL: files that the text includes are not looked at.
+// Writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it
+// names (library_names.c). Returns false and leaves `out` alone when nothing is to be added. `loading` NULL
+// means that files that the text includes are not looked at.
 SPYI_FN bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
                                      const spyi_text *source, spyi_text *out);
 // Replaces `text` by the text that libslang must read, with the changes of interfaces.c and library_names.c.
@@ -33077,8 +33081,7 @@ static void spyi_unit_open_task(void *context) {
     }
 }
 
-// Loads the unit's module. After a failure the unit knows which files it read, and nothing else of it is
-// usable.
+// Loads the unit's module. After a failure only the list of the files that it read is valid.
 static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
     spyi_text step = { NULL, 0, 0 };
@@ -36050,7 +36053,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 enum {
     SPYI_SL_DEEPEST_FIELD = 32
-};  // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
+}; // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
     // p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
@@ -38016,7 +38019,8 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
         if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
     }
-    for (uint32_t id = 1; id < s->id_count; ++id) { // SPIR-V forbids two equal types
+    for (uint32_t id = 1; id < s->id_count; ++id) { // looks for an equal type, because SPIR-V forbids two
+                                                    // equal types
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
             return;
@@ -38734,7 +38738,7 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 
 enum {
     SPYI_ADDITION_MOST_PARTS = 64
-};  // the largest number of members of a struct, or elements of an array,
+}; // the largest number of members of a struct, or elements of an array,
     // that is added
 
 typedef struct spyi_addition_id {
@@ -39224,8 +39228,8 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
     return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
-// Returns whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that the two
-// instructions before it fill and nothing else uses.
+// Returns whether instruction `call`, result = dadd(a, b), is the sum of arrays that this file replaces: a
+// and b are variables that the two instructions before it fill and nothing else uses.
 static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_sparse_sum *sum, uint32_t *gone,
                              uint32_t *gone_count) {
     const uint32_t *w = spyi_sparse_at(c, call), *fill[2];
@@ -39250,7 +39254,7 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
         if (!spyi_sparse_scalar(c, sum->pointer_type) ||
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
-        // The sum must be stored to the variable that it was loaded from, which nothing else accesses in
+        // The sum must be stored to the variable from which it was loaded, which nothing else accesses in
         // between.
         for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);
@@ -39722,7 +39726,9 @@ static bool spyi_text_uses(const char *body, const spyi_input *input) {
     size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
-    if (input->parameter && !holder) return true; // the emitter passes every argument, used or not
+    if (input->parameter && !holder)
+        return true; // the emitter passes every argument, even one that the code
+                     // does not use
     if (!spyi_text_has(body, "globalParams_", "->", input->path, root) &&
         !(spyi_text_copies(body) && spyi_text_has(body, ".", "", input->path, root)))
         return false;
@@ -39980,8 +39986,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
-// assigns to the variable itself and not to an element.
+// Returns the variable that a statement assigns to or declares; NULL means that there is none. Sets *whole
+// when it assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -43920,7 +43926,7 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
 enum {
     SPYI_RANDOM_GARBAGE = -1
-};  // the value of the warm-up which says that the spy_random_desc is not
+}; // the value of the warm-up which says that the spy_random_desc is not
     // valid
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
@@ -46048,7 +46054,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
-// Copies options (NULL: none) for later calls. spyi_kept_free() must be called even if this function fails.
+// Copies options for later calls; NULL means that there are none. spyi_kept_free() must be called even if
+// this function fails.
 SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
                                      spyi_text *error);
 SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
@@ -46074,7 +46081,7 @@ typedef enum spyi_combine {
     // derivative.
     SPYI_COMBINE_MIN,
     SPYI_COMBINE_MAX,
-    SPYI_COMBINE_TOTAL // the sum, like SPYI_COMBINE_SUM
+    SPYI_COMBINE_TOTAL // adds the values, like SPYI_COMBINE_SUM
 } spyi_combine;
 
 // One call bound to one overload. A plan keeps it.
@@ -46668,7 +46675,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Makes value `at`, behind all others, of a gradient of value `i`, and adds its type to the key.
+// Makes value `at`, behind all others, from a gradient of value `i`, and adds its type to the key.
 static bool spyi_add_gradient_value(spyi_values *values, uint32_t i, uint32_t at, spy_tensor *grad) {
     if (at == values->capacity) {
         uint32_t capacity = values->capacity * 2;
@@ -52966,7 +52973,7 @@ typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
     spyi_interface iface;
-    spyi_parameter *parameters; // the parameters that iface points to
+    spyi_parameter *parameters; // the parameters to which iface points
     spyi_literals literals;     // strings that the kernel prints
 } spyi_program;
 
@@ -53032,7 +53039,7 @@ struct spyi_plan {
     uint32_t generation; // the module's generation from which the plan was made
     spyi_bound bound;
     spyi_launch *launch; // the running call's launch, or the last call's; it is one of `launches`
-    // The most recently used first; unused entries at the end are NULL.
+    // The launches of the plan, the most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
     // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
@@ -53099,9 +53106,9 @@ SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
 // call repeats it until it is computed anew.
 SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
-// Threads of a group when the caller does not say; also for plain functions.
+// The number of threads of a group when the caller does not give it; plain functions have it, too.
 #define SPYI_CUDA_KERNEL_THREADS 64
-// Returns true when the device can run a [CudaKernel]; else `error` says why not.
+// Returns true when the device can run a [CudaKernel]; otherwise `error` says why not.
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 // variant.c
@@ -53131,17 +53138,15 @@ SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key
 // memory ran out.
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
-// memory_access.c
-// Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
-// memory.
+// Fills accesses and untracked and allocates uses, after the inputs are bound (memory_access.c). Returns
+// false when out of memory.
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
 
-// addresses.c
-// Visits each address among the parameters of the variant's dispatches: its byte offset in the block, or in
-// the uniform buffers' bytes, one buffer behind the other. The address may be 0, a number that the caller
-// gave, or lie in memory that the dispatch uses.
+// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
+// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
+// number that the caller gave, or lie in memory that the dispatch uses.
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
@@ -56157,7 +56162,7 @@ typedef struct spyi_stage_again {
     bool flat;
     uint32_t flat_count;
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
-    spyi_plan *plan; // one reference; NULL means that nothing has been learnt
+    spyi_plan *plan; // the use holds one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
     spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
@@ -56234,7 +56239,7 @@ typedef struct spyi_drawing {
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
 
-// Bits for the stages and lists that take an argument.
+// These are bits for the stages and lists that take an argument.
 enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
 
 // raster.c: reads the reflection of a stage again whose code a reload has replaced; leaves the device
@@ -56707,8 +56712,8 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 // some leaves lie across the others; several elements one group apart; or one element. The table at the end
 // of the file has a row for each of these ways.
 
-#define SPYI_WIDE_BYTES                                                                                      \
-    256 // most bytes of one thread's elements over all leaves in wide variants, because they lie in registers
+// The most bytes of one thread's elements over all leaves in wide variants, because they lie in registers.
+#define SPYI_WIDE_BYTES 256
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
 // Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at
@@ -56734,9 +56739,9 @@ typedef struct spyi_way_taken {
 } spyi_way_taken;
 
 struct spyi_way {
-    // Returns whether the launch allows the way (NULL: each launch does), and sets the members of *taken that
-    // differ from those of the way with one element for each thread. `width`: number of elements, for ways
-    // that take vectors.
+    // Returns whether the launch allows the way (NULL means each launch does), and sets the members of *taken
+    // that differ from those of the way with one element for each thread. `width` is the number of elements,
+    // for ways that take vectors.
     bool (*allows)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                    const spyi_way *way, spyi_way_taken *taken);
     uint32_t (*width)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits);
@@ -56860,13 +56865,12 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 // many where threads take eight small scalars.
 #define SPYI_TILE_SIDE 32u
 #define SPYI_TILE_THREADS 256u // threads of a group that has a tile
-#define SPYI_TILE_BYTES                                                                                      \
-    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight     \
-           // groups
-#define SPYI_TILE_LEAST                                                                                      \
-    16 // least size of each of the two dimensions; with smaller ones most of a tile is empty
-#define SPYI_TILE_APART                                                                                      \
-    32 // distance in bytes from which on each element is an access of its own: a sector on NVIDIA
+// The most groupshared memory of a group with a tile, which each device has, and which leaves room for eight groups.
+#define SPYI_TILE_BYTES 16384u
+// The least size of each of the two dimensions of a tile; with smaller ones most of a tile is empty.
+#define SPYI_TILE_LEAST 16
+// The distance in bytes from which on each element is an access of its own: a sector on NVIDIA.
+#define SPYI_TILE_APART 32
 
 // Returns whether the leaf's elements are neighbours along dimension `dim`, and lie apart along the last one.
 static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
@@ -57594,7 +57598,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// Returns the caller's tensor that the leaf lies in; NULL if there is none.
+// Returns the caller's tensor in which the leaf lies; NULL means that there is none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
@@ -64656,7 +64660,7 @@ SPYI_FN void spyi_list_free(struct spy_command_list *list);
 #define SPYI_SCRIPT_NONE UINT32_MAX // means that there is no slot
 enum {
     SPYI_SCRIPT_MOST = 65536
-};  // the largest number of tensors, slots, modules, functions, or items of a
+}; // the largest number of tensors, slots, modules, functions, or items of a
     // list
 
 typedef enum spyi_script_op {

@@ -2698,8 +2698,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave_relaxed(gpu, entered);
-        // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
-        // destroy it.
+        // A context that spyi_cuda_enter() has left current on this thread is removed, because its release
+        // may destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);
@@ -2782,7 +2782,7 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skip the open batch, whose slot still has an old number
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skips the open batch, whose slot still has an old number
         if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
@@ -3240,7 +3240,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     }
     if (result == SPYI_CU_OK) {
         chunk->size = size;
-        chunk->memory = gpu; // not NULL: spyi_cuda_free_chunk() frees the memory
+        chunk->memory = gpu; // a pointer other than NULL tells spyi_cuda_free_chunk() to free the memory
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += size;
     } else {
@@ -3731,8 +3731,8 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 // of device memory, so only kernels that are launched often have one, and at most SPYI_CUDA_REPEATING of
 // them.
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
+// The least version of CUDA. From 12.6 on a graph without branches is launched in constant time.
+#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060
 #define SPYI_CUDA_REPEAT_AFTER 16u // the number of launches of a kernel before it gets a graph
 // The number of launches of other kernels after which a kernel may lose its graph to another one.
 #define SPYI_CUDA_REPEAT_OLD 4096u

@@ -1322,7 +1322,7 @@ class TypeReflection(BaseReflectionObject):
         """Attributes of the declaration of a struct, enum or interface of this module."""
     @property
     def decl(self) -> DeclReflection | None:
-        """The DeclReflection of a struct, enum or interface of this module; else None."""
+        """The DeclReflection of a struct, enum or interface of this module, or None."""
     def unwrap_array(self) -> TypeReflection:
         """The type of an array's innermost elements; the type itself if it is not an array."""
     def find_field(self, name: str) -> VariableReflection | None:
@@ -1932,7 +1932,7 @@ def _check_options(*args: Any) -> Any:
 def _cuda_get_current(*args: Any) -> Any:
     """(the thread's current CUcontext, its adapter's number from 1), or (0, 0)."""
 def _cuda_set_current(*args: Any) -> Any:
-    """Make a CUcontext the thread's current one; 0: none."""
+    """Make a CUcontext the thread's current one; 0 means none."""
 def _gradient_view(*args: Any) -> Any:
     """The gradient tensor of an NDDifferentiableBuffer."""
 def _is_static(*args: Any) -> Any:

@@ -72,7 +72,7 @@ class Buffer(_slangpy.Tensor):
         return _MemoryUsage(self.size if here else 0, 0 if here else self.size)
 
     def to_numpy(self) -> NDArray[Any]:
-        """to_numpy(): returns the contents as a numpy array. With a format its shape is (count,) or (count, components), else it is
+        """to_numpy(): returns the contents as a numpy array. With a format its shape is (count,) or (count, components); without, it is
         uint8 of shape (size,). Waits for the work that writes the buffer."""
         np = __import__("numpy")
         data = np.frombuffer(_slangpy._buffer_read(self), dtype=np.uint8)

@@ -48,7 +48,7 @@ def tonemap(color, filmic, saturation):
 
 
 def texture2d_float3(device, data):
-    """A 2-D texture of float3 texels where the device has the format, else a buffer of float3."""
+    """A 2-D texture of float3 texels where the device has the format, otherwise a buffer of float3."""
     try:
         return device.create_texture(type=spy.TextureType.texture_2d, format=spy.Format.rgb32_float, width=data.shape[1], height=data.shape[0],
                                      usage=spy.TextureUsage.shader_resource, data=data)

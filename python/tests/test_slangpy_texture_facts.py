@@ -210,8 +210,8 @@ def test_subresource_layouts_say_how_texels_lie(device):
 
 
 def test_wrong_arrays_and_places_raise(device):
-    """copy_from_numpy() takes a contiguous array of exactly the level's shape and bytes, else it is a RuntimeError; missing layers and
-    levels raise an exception."""
+    """copy_from_numpy() takes a contiguous array of exactly the level's shape and bytes, and raises a RuntimeError for any other;
+    missing layers and levels raise an exception."""
     t = device.create_texture(format=Format.rgba8_unorm, width=4, height=4, usage=RW)
     for bad in (np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3), np.uint8), np.zeros((8, 4, 4), np.uint8), np.zeros((4, 8, 4), np.uint8)[:, ::2],
                 np.zeros((4, 4, 4), np.float32)):

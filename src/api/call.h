@@ -306,10 +306,10 @@ typedef struct spy_call_options {
     // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
     // return at once, so kernels with barriers need call sizes that are multiples of the group's
     uint32_t thread_group_size[3];
-    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
-                                     // no groups
-    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
-                                     // used
+    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0
+                                     // means no groups
+    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0 means
+                                     // that it is not used
     struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
                                         // runs now
     spy_call_mode mode;

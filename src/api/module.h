@@ -43,8 +43,8 @@ typedef enum spy_debug_info {
 // How strictly compilers keep floating-point expressions.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, else
-                                // SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, and gives
+                                // SPY_ERROR_UNSUPPORTED otherwise
     SPY_FLOAT_MODE_FAST         // compilers may assume that infinities and NaN do not occur; on CUDA (NVRTC's
                                 // -use_fast_math) sin, exp, / and others are approximate and denormals are 0.
                                 // No effect on SPIR-V: a warning says so

@@ -21,8 +21,8 @@ typedef struct spy_tensor_desc {
     spy_module *module;       // module in which `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
                               // undefined
-    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs; else it must be that
-                              // number
+    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs, and any other number must
+                              // be that size
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)

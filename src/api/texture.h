@@ -270,8 +270,9 @@ SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
-// Record what the functions above do, with their arguments, into a command list, like spy_list_copy(). `data` is
-// copied when this is called. Threads: any.
+// These functions record the work of spy_texture_write() and of the other functions without `list` in their
+// names into a command list, like spy_list_copy(). The arguments are the same. `data` is copied when they are
+// called. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);

@@ -23,7 +23,7 @@ typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, c
 // be set too. They must outlive the spy_device, and the VkDevice must have what spy_vk_required_features()
 // lists.
 typedef struct spy_vk_desc {
-    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means that of the Vulkan loader
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means the function of the Vulkan loader
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice

@@ -23,8 +23,8 @@ typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spy
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
 
 // The properties of a device that its kernels depend on. A kernel's text and compiled code depend on the
-// profile and on nothing else of the device. Plain bytes without pointers, zeroed before the members are set,
-// so that equal profiles have equal bytes.
+// profile and on nothing else of the device. They are plain bytes without pointers, zeroed before the members
+// are set, so that equal profiles have equal bytes.
 typedef struct spyi_profile {
     spyi_target target;
     uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; 0 for other targets
@@ -222,8 +222,8 @@ struct spyi_backend {
     // stores. Barriers order the work of that graph only. graph_end with `graph` NULL drops the work.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
-    // From the next launch on gives dispatch number `index` of the graph (the first is 0) another block and
-    // other uniforms of the same sizes; everything else stays.
+    // Gives dispatch number `index` of the graph (the first is 0) another block and other uniforms of the
+    // same sizes, from the next launch on. Nothing else changes.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
     // Launches a finished graph, which counts as one piece of work.

@@ -49,7 +49,8 @@ typedef struct spyi_raster_state {
     uint8_t depth_format; // spy_format; NONE means that there is no depth target
     uint8_t depth_clamped;
     uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
-    uint8_t stencil[2][4]; // for front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
+    uint8_t stencil[2][4]; // the operations fail, depth_fail and pass (spy_stencil_op) and the comparison
+                           // (spy_compare, not NONE), for front and back
     uint8_t samples;       // at least 1
     uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
     uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
@@ -124,8 +125,8 @@ typedef struct spyi_draw_work {
     uint32_t count, first;                   // number of indices, or of vertices, and the first one
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // a count or instance_count of 0 means that the draw only clears
-    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0 means
-    // that the counts above are used.
+    // The handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0
+    // means that the counts in this struct are used.
     spyi_draw_buffer indirect;
     uint32_t indirect_count; // number of draws
     uint32_t stencil_reference;

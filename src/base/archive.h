@@ -31,8 +31,8 @@ SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t co
 // Returns the manifest: lines of fields with tabs between them. The text lives as long as the pack that was
 // opened.
 SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size);
-// Appends all of the pack's bytes, together with the answers that only `other` has (NULL: none). Returns
-// false when out of memory.
+// Appends all of the pack's bytes, together with the answers that only `other` has (NULL means no other).
+// Returns false when out of memory.
 SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out);
 
 #endif // SPYI_BASE_ARCHIVE_H

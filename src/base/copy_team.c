@@ -14,9 +14,9 @@
 #include <emmintrin.h>
 #endif
 
-// Bytes; below this, one memcpy() is done before other threads have begun.
+// A size in bytes below which one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
-// Bytes; starting a thread, about 20 us, does not pay for less.
+// A size in bytes below which starting a thread, about 20 us, does not pay.
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
 #define SPYI_COPY_BLOCK ((size_t)512 << 10) // bytes that a thread takes at a time
 

@@ -199,8 +199,8 @@ uint64_t spyi_file_stamp(const char *path) {
 enum {
     SPYI_ELF_HEADER = 64,
     SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
-    SPYI_ELF_SEGMENT_SIZE = 54, // in the header: bytes of one entry of the segment table, followed by the
-                                // number of entries
+    SPYI_ELF_SEGMENT_SIZE = 54, // the bytes of one entry of the segment table; the header has this number,
+                                // followed by the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of a segment's entry that are read
     SPYI_ELF_LOAD = 1,
     SPYI_ELF_NOTE = 4,

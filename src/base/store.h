@@ -15,8 +15,9 @@ typedef struct spyi_store_counts {
     uint64_t hits, misses, writes; // counts of this store since it was opened
 } spyi_store_counts;
 
-// Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the
-// log says why, when the folder cannot be used: it is a file, belongs to another user, or others can write to it.
+// Opens a store in `folder`, which is made if it is missing (NULL means the user's cache folder). Returns
+// NULL, and the log says why, when the folder cannot be used: it is a file, belongs to another user, or
+// others can write to it.
 SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint64_t most_bytes);
 // Removes the answers that were not used for longest, down to nine tenths of most_bytes, if this process has written
 // any. NULL is ignored.

@@ -21,7 +21,7 @@ typedef enum spyi_combine {
     // derivative.
     SPYI_COMBINE_MIN,
     SPYI_COMBINE_MAX,
-    SPYI_COMBINE_TOTAL // the sum, like SPYI_COMBINE_SUM
+    SPYI_COMBINE_TOTAL // adds the values, like SPYI_COMBINE_SUM
 } spyi_combine;
 
 // One call bound to one overload. A plan keeps it.

@@ -359,7 +359,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Makes value `at`, behind all others, of a gradient of value `i`, and adds its type to the key.
+// Makes value `at`, behind all others, from a gradient of value `i`, and adds its type to the key.
 static bool spyi_add_gradient_value(spyi_values *values, uint32_t i, uint32_t at, spy_tensor *grad) {
     if (at == values->capacity) {
         uint32_t capacity = values->capacity * 2;

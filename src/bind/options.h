@@ -33,7 +33,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
-// Copies options (NULL: none) for later calls. spyi_kept_free() must be called even if this function fails.
+// Copies options for later calls; NULL means that there are none. spyi_kept_free() must be called even if
+// this function fails.
 SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
                                      spyi_text *error);
 SPYI_FN void spyi_kept_free(spyi_kept_options *kept);

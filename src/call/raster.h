@@ -55,7 +55,7 @@ typedef struct spyi_stage_again {
     bool flat;
     uint32_t flat_count;
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
-    spyi_plan *plan; // one reference; NULL means that nothing has been learnt
+    spyi_plan *plan; // the use holds one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
     spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
     uint32_t capacity, count, systems;
@@ -132,7 +132,7 @@ typedef struct spyi_drawing {
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
 
-// Bits for the stages and lists that take an argument.
+// These are bits for the stages and lists that take an argument.
 enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
 
 // raster.c: reads the reflection of a stage again whose code a reload has replaced; leaves the device

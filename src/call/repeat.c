@@ -62,7 +62,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// Returns the caller's tensor that the leaf lies in; NULL if there is none.
+// Returns the caller's tensor in which the leaf lies; NULL means that there is none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor

@@ -3,8 +3,8 @@
 // of the file has a row for each of these ways.
 #include "call/launch.h"
 
-#define SPYI_WIDE_BYTES                                                                                      \
-    256 // most bytes of one thread's elements over all leaves in wide variants, because they lie in registers
+// The most bytes of one thread's elements over all leaves in wide variants, because they lie in registers.
+#define SPYI_WIDE_BYTES 256
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
 // Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at
@@ -30,9 +30,9 @@ typedef struct spyi_way_taken {
 } spyi_way_taken;
 
 struct spyi_way {
-    // Returns whether the launch allows the way (NULL: each launch does), and sets the members of *taken that
-    // differ from those of the way with one element for each thread. `width`: number of elements, for ways
-    // that take vectors.
+    // Returns whether the launch allows the way (NULL means each launch does), and sets the members of *taken
+    // that differ from those of the way with one element for each thread. `width` is the number of elements,
+    // for ways that take vectors.
     bool (*allows)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                    const spyi_way *way, spyi_way_taken *taken);
     uint32_t (*width)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits);
@@ -156,13 +156,12 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 // many where threads take eight small scalars.
 #define SPYI_TILE_SIDE 32u
 #define SPYI_TILE_THREADS 256u // threads of a group that has a tile
-#define SPYI_TILE_BYTES                                                                                      \
-    16384u // most groupshared memory of a group, which each device has, and which leaves room for eight     \
-           // groups
-#define SPYI_TILE_LEAST                                                                                      \
-    16 // least size of each of the two dimensions; with smaller ones most of a tile is empty
-#define SPYI_TILE_APART                                                                                      \
-    32 // distance in bytes from which on each element is an access of its own: a sector on NVIDIA
+// The most groupshared memory of a group with a tile, which each device has, and which leaves room for eight groups.
+#define SPYI_TILE_BYTES 16384u
+// The least size of each of the two dimensions of a tile; with smaller ones most of a tile is empty.
+#define SPYI_TILE_LEAST 16
+// The distance in bytes from which on each element is an access of its own: a sector on NVIDIA.
+#define SPYI_TILE_APART 32
 
 // Returns whether the leaf's elements are neighbours along dimension `dim`, and lie apart along the last one.
 static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,

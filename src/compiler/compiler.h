@@ -249,7 +249,7 @@ typedef struct spyi_varying {
     char *path;        // for a field: its path in the parameter or result, such as ".light.color";
                        // otherwise ""
     bool no_diff;      // the field is declared no_diff
-    uint8_t interpolation; // for a fragment shader's input: spyi_interpolation
+    uint8_t interpolation; // the spyi_interpolation of a fragment shader's input
     const spyi_type *type;
 } spyi_varying;
 

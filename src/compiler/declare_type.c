@@ -230,7 +230,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 enum {
     SPYI_SL_DEEPEST_FIELD = 32
-};  // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
+}; // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
     // p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {

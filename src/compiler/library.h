@@ -11,7 +11,7 @@
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
     void *handle;       // open until the process ends: the library's statics own memory
-    char *path;         // path that it was opened by
+    char *path;         // the path by which it was opened
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it
     uint32_t users;     // number of compilers that use it
@@ -73,8 +73,8 @@ SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // returns whether 
 // Closes a session, or has its worker do so later. Accepts NULL. Threads: any; never waits.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
-#define SPYI_SL_EMBEDDED_FOLDER                                                                              \
-    "slangpy-embedded" // the search path of the embedded modules, which is no folder on disk
+// The search path of the embedded modules, which is no folder on disk.
+#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
 
 // >>diagnostics.c
 

@@ -101,7 +101,7 @@ struct spyi_unit {
     char *name, *path;
     char *given_name, *given_path; // copies of the desc's strings; NULL if not given
     char *appended;                // text behind the module's own; NULL if there is none
-    spyi_text given;               // copy of the desc's text or precompiled bytes
+    spyi_text given;               // a copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
     // The unit's text may use visibility words; then declarations without `public` are not callable.
@@ -181,7 +181,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // >>source.c: where text comes from
 
-// Reads the file `path` by the file hook or from the disk. The unit being loaded (loading NULL: none)
+// Reads the file `path` by the file hook or from the disk. The unit being loaded (loading NULL means none)
 // remembers the file and its stamp. Returns false when there is no such file. Threads: any; the hook is
 // called on the thread that waits for the task.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
@@ -198,8 +198,9 @@ SPYI_FN const char *spyi_skip_directive(const char *p); // returns the line afte
 SPYI_FN const char *spyi_skip_brackets(const char *p, char open, char close);
 // Returns whether `word` occurs in the code of `text` before `end`.
 SPYI_FN bool spyi_has_word(const char *text, const char *end, const char *word, size_t length);
-// library_names.c: writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it names.
-// Returns false and leaves `out` alone when nothing is to be added. `loading` NULL: files that the text includes are not looked at.
+// Writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it
+// names (library_names.c). Returns false and leaves `out` alone when nothing is to be added. `loading` NULL
+// means that files that the text includes are not looked at.
 SPYI_FN bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
                                      const spyi_text *source, spyi_text *out);
 // Replaces `text` by the text that libslang must read, with the changes of interfaces.c and library_names.c.

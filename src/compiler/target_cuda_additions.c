@@ -102,8 +102,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
-// assigns to the variable itself and not to an element.
+// Returns the variable that a statement assigns to or declares; NULL means that there is none. Sets *whole
+// when it assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;

@@ -17,7 +17,7 @@
 
 enum {
     SPYI_ADDITION_MOST_PARTS = 64
-};  // the largest number of members of a struct, or elements of an array,
+}; // the largest number of members of a struct, or elements of an array,
     // that is added
 
 typedef struct spyi_addition_id {

@@ -232,7 +232,8 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
         if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
     }
-    for (uint32_t id = 1; id < s->id_count; ++id) { // SPIR-V forbids two equal types
+    for (uint32_t id = 1; id < s->id_count; ++id) { // looks for an equal type, because SPIR-V forbids two
+                                                    // equal types
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
             return;

@@ -119,8 +119,8 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
     return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
-// Returns whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that the two
-// instructions before it fill and nothing else uses.
+// Returns whether instruction `call`, result = dadd(a, b), is the sum of arrays that this file replaces: a
+// and b are variables that the two instructions before it fill and nothing else uses.
 static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_sparse_sum *sum, uint32_t *gone,
                              uint32_t *gone_count) {
     const uint32_t *w = spyi_sparse_at(c, call), *fill[2];
@@ -145,7 +145,7 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
         if (!spyi_sparse_scalar(c, sum->pointer_type) ||
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
-        // The sum must be stored to the variable that it was loaded from, which nothing else accesses in
+        // The sum must be stored to the variable from which it was loaded, which nothing else accesses in
         // between.
         for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);

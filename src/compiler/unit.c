@@ -173,8 +173,7 @@ static void spyi_unit_open_task(void *context) {
     }
 }
 
-// Loads the unit's module. After a failure the unit knows which files it read, and nothing else of it is
-// usable.
+// Loads the unit's module. After a failure only the list of the files that it read is valid.
 static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
     spyi_text step = { NULL, 0, 0 };

@@ -32,7 +32,7 @@ static __device__ int spy_signed(const spy_side *s, unsigned int bits) {
     return s->bytes == 1 ? (int)(signed char)bits : s->bytes == 2 ? (int)(short)bits : (int)bits;
 }
 
-// A missing channel is 0, and a missing alpha 1.
+// Returns a channel of a texel. A missing channel is 0, and a missing alpha 1.
 static __device__ float spy_read(const spy_side *s, unsigned long long texel, unsigned int c) {
     if (c >= s->channels) return c == 3 ? 1.0f : 0.0f;
     unsigned int bits = spy_bits(s, texel, c);
@@ -72,7 +72,7 @@ static __device__ unsigned int spy_encode(const spy_side *s, unsigned int c, flo
     return (unsigned int)rintf(value * (s->bytes == 1 ? 255.0f : 65535.0f));
 }
 
-// Integers become the nearest ones that the format has.
+// Rounds to an integer that the format has; other values become the nearest one.
 static __device__ unsigned int spy_integer(const spy_blit_args *b, unsigned long long texel, unsigned int c) {
     if (c >= b->from.channels) return c == 3;
     unsigned int bits = spy_bits(&b->from, texel, c), shift = 8 * (4 - b->to.bytes);

@@ -291,8 +291,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave_relaxed(gpu, entered);
-        // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
-        // destroy it.
+        // A context that spyi_cuda_enter() has left current on this thread is removed, because its release
+        // may destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);

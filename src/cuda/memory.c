@@ -30,7 +30,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     }
     if (result == SPYI_CU_OK) {
         chunk->size = size;
-        chunk->memory = gpu; // not NULL: spyi_cuda_free_chunk() frees the memory
+        chunk->memory = gpu; // a pointer other than NULL tells spyi_cuda_free_chunk() to free the memory
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += size;
     } else {

@@ -8,8 +8,8 @@
 // them.
 #include "cuda/internal.h"
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
+// The least version of CUDA. From 12.6 on a graph without branches is launched in constant time.
+#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060
 #define SPYI_CUDA_REPEAT_AFTER 16u // the number of launches of a kernel before it gets a graph
 // The number of launches of other kernels after which a kernel may lose its graph to another one.
 #define SPYI_CUDA_REPEAT_OLD 4096u

@@ -12,7 +12,7 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skip the open batch, whose slot still has an old number
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skips the open batch, whose slot still has an old number
         if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }

@@ -237,7 +237,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     }
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
-        // No padding: the types that are converted have none in C.
+        // The types that are converted have no padding in C.
         size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);

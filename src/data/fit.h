@@ -4,7 +4,7 @@
 
 #include "data/type.h"
 
-// How an element type in memory feeds a parameter type.
+// Tells how an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
     uint32_t cost;              // orders overloads (fit.c)
     uint32_t consumed;          // the number of trailing dimensions of the value that each parameter takes

@@ -94,8 +94,8 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                                        int64_t count);
 
 // >>tensor_overlap.c
-// Returns whether two elements of the tensor can share bytes. Exact for slices, transposes and broadcasts;
-// for stranger strides it may return true though no elements share any.
+// Returns whether two elements of the tensor can share bytes. The answer is exact for slices, transposes and
+// broadcasts; for stranger strides it may be true though no elements share any.
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Returns whether an element of `a` can share bytes with an element of `b`.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);

@@ -457,7 +457,7 @@ static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view
                       d->layer, part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    // the view has the texture's type
+    // the view keeps the texture's type
     if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK;
     if (cube && part->layer_count % 6 == 0) {
         part->array = part->layer_count > 6;

@@ -182,8 +182,8 @@ static spy_status spyi_record_texels(const spyi_texture_sink *sink, bool to_imag
 // >>host memory
 
 #define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // the bytes of a large transfer that go through one block
-#define SPYI_TEXEL_READBACK                                                                                  \
-    ((uint64_t)1 << 20) // reads up to this size go to host memory without a staging copy
+// The most bytes of a read that is small. Reads up to this size go to host memory without a staging copy.
+#define SPYI_TEXEL_READBACK ((uint64_t)1 << 20)
 
 // Cuts the next piece off the box: whole layers or slices, or rows of one. *box becomes the rest; its layer_count is 0
 // at the end. `whole` is the box at the beginning.

@@ -6,10 +6,8 @@
 
 // >>ranges of bytes
 
-#define SPYI_BLOCKING_BYTES                                                                                    \
-    ((uint64_t)1                                                                                               \
-     << 20) // a copy to the host of so many bytes takes a tenth of a millisecond, so desc.blocking is told of \
-            // it
+// The bytes of a download that blocks. A copy to the host of so many bytes takes a tenth of a millisecond, so desc.blocking is told of it.
+#define SPYI_BLOCKING_BYTES ((uint64_t)1 << 20)
 
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {

@@ -6,7 +6,7 @@
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
 enum {
     SPYI_RANDOM_GARBAGE = -1
-};  // the value of the warm-up which says that the spy_random_desc is not
+}; // the value of the warm-up which says that the spy_random_desc is not
     // valid
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {

@@ -17,7 +17,7 @@
 #define SPYI_SCRIPT_NONE UINT32_MAX // means that there is no slot
 enum {
     SPYI_SCRIPT_MOST = 65536
-};  // the largest number of tensors, slots, modules, functions, or items of a
+}; // the largest number of tensors, slots, modules, functions, or items of a
     // list
 
 typedef enum spyi_script_op {

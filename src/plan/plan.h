@@ -13,7 +13,7 @@ typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
     spyi_interface iface;
-    spyi_parameter *parameters; // the parameters that iface points to
+    spyi_parameter *parameters; // the parameters to which iface points
     spyi_literals literals;     // strings that the kernel prints
 } spyi_program;
 
@@ -79,7 +79,7 @@ struct spyi_plan {
     uint32_t generation; // the module's generation from which the plan was made
     spyi_bound bound;
     spyi_launch *launch; // the running call's launch, or the last call's; it is one of `launches`
-    // The most recently used first; unused entries at the end are NULL.
+    // The launches of the plan, the most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
     // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
@@ -146,9 +146,9 @@ SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
 // call repeats it until it is computed anew.
 SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
-// Threads of a group when the caller does not say; also for plain functions.
+// The number of threads of a group when the caller does not give it; plain functions have it, too.
 #define SPYI_CUDA_KERNEL_THREADS 64
-// Returns true when the device can run a [CudaKernel]; else `error` says why not.
+// Returns true when the device can run a [CudaKernel]; otherwise `error` says why not.
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 // variant.c
@@ -178,17 +178,15 @@ SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key
 // memory ran out.
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
-// memory_access.c
-// Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
-// memory.
+// Fills accesses and untracked and allocates uses, after the inputs are bound (memory_access.c). Returns
+// false when out of memory.
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
 
-// addresses.c
-// Visits each address among the parameters of the variant's dispatches: its byte offset in the block, or in
-// the uniform buffers' bytes, one buffer behind the other. The address may be 0, a number that the caller
-// gave, or lie in memory that the dispatch uses.
+// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
+// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
+// number that the caller gave, or lie in memory that the dispatch uses.
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 

@@ -431,7 +431,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
                        VK_API_VERSION_MAJOR(adapter->api_version),
                        VK_API_VERSION_MINOR(adapter->api_version));
-        return; // Vulkan below 1.2 does not know the structs of the other queries
+        return; // Vulkan below 1.2 does not know the structs of the further queries
     }
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);

@@ -192,7 +192,8 @@ typedef struct spyi_vk_instance {
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
-    PFN_vkSetDebugUtilsObjectNameEXT set_name; // the next four are NULL without VK_EXT_debug_utils
+    PFN_vkSetDebugUtilsObjectNameEXT set_name; // this function and the label functions are NULL without
+                                               // VK_EXT_debug_utils
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
@@ -203,33 +204,34 @@ typedef struct spyi_vk_instance {
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
-    uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
+    uint32_t index;       // a number from 1 on, in the order of vkEnumeratePhysicalDevices
     uint32_t api_version; // the lower one of the device's and the instance's version
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t max_allocation; // bytes
+    uint64_t max_allocation; // the most bytes of an allocation
     uint32_t max_push_descriptors;
-    uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
+    uint32_t subgroup_operations; // the VkSubgroupFeatureFlags that compute kernels may use
     uint32_t queue_family;
-    uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
-    uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0 means no timestamps
+    uint32_t lane_family;                  // the family of the queue for downloads, which may be queue_family
+    uint32_t graphics_families;            // bit n says that queue family n can draw
+    uint32_t timestamp_bits;               // 0 means that there are no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // elements of the table of handles
-    bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
+    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // the number of elements in the table of handles
+    bool float_controls[5]; // for 32-bit floats: keep denorms, flush them, signed zero inf nan, round to
+                            // even, round to zero
     spy_device_info info;
-    char refusal[256]; // why the adapter cannot be used; "": it can be
+    char refusal[256]; // the reason why the adapter cannot be used; "" means that it can
 } spyi_vk_adapter;
 
 // >>the device
 
-// Memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
+// The memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk;    // mapped
-    size_t used;         // bytes
+    spyi_chunk chunk;    // is mapped
+    size_t used;         // the number of bytes in use
     VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
@@ -244,7 +246,7 @@ typedef struct spyi_vk_free_handle {
 typedef struct spyi_vk_handles {
     VkDescriptorSetLayout layout;
     VkDescriptorPool pool;
-    VkDescriptorSet set;              // VK_NULL_HANDLE: the table has not been made
+    VkDescriptorSet set;              // VK_NULL_HANDLE means that the table has not been made
     uint32_t used[SPYI_HANDLE_KINDS]; // elements from this number on have never been taken
     spyi_vk_free_handle *free[SPYI_HANDLE_KINDS];
     uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
@@ -255,7 +257,7 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
+    uint64_t number; // the number of the last batch that was recorded here; 0 means none
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // a ring of the batch's last kernels
     uint32_t recent_count;               // counts all kernels of the batch

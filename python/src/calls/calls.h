@@ -28,7 +28,7 @@ typedef struct spyp_invocation {
     struct spyp_dl_versioned *exported; // DLPack export of the result, of which its library makes an array, or NULL
     bool texture;                     // the result's tensor becomes a texture
     spy_arg pair[2];
-    PyObject *result;       // the argument `_result`, borrowed; NULL: not given
+    PyObject *result;       // the argument `_result`, borrowed; NULL means that it was not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
     PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
     bool dispatch;          // the number of threads is given, so that nothing may be written to arguments

@@ -274,8 +274,8 @@ void spyp_imports_drop(spyp_device *device); // releases the tensors over arrays
 // Asks a library for the CUDA stream that the calling thread works in. `type` is the class of its arrays.
 // Returns 1, or 0 if the library has no DLPack functions for C, or -1 with an exception set.
 int spyp_work_stream_of(PyTypeObject *type, int device, void **stream);
-// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is
-// kept, and `stream` (NULL: it is not known) is ordered with the device's work.
+// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is kept, and `stream` (NULL means
+// not known) is ordered with the device's work.
 PyObject *spyp_lease_make(spyp_device *device, void *stream, PyObject *object);
 // Ends a lease. The device uses the memory again after the work that is in the lease's stream. Takes over the
 // reference.

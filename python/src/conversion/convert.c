@@ -87,7 +87,7 @@ static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg)
 // run code of the user, which may change the lists.
 typedef struct spyp_listing {
     spy_shape shape;
-    uint64_t *data; // `count` numbers of 8 bytes: float64 if `floats` is set, else int64
+    uint64_t *data; // `count` numbers of 8 bytes: float64 if `floats` is set, otherwise int64
     size_t count, room;
     bool floats, wide; // wide: no integer type holds all the integers, so they are stored as floats
     int64_t least;

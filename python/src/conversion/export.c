@@ -194,8 +194,8 @@ static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     return NULL;
 }
 
-// Makes an export of the tensor's own memory. Work in `stream` (NULL: it is not known) begins after the
-// device's work so far. Call it outside the device.
+// Makes an export of the tensor's own memory. Work in `stream` (NULL means not known) begins after the device's work so far. Call it
+// outside the device.
 static spyp_export *spyp_export_share(spyp_tensor *t, bool versioned, void *stream) {
     spyp_dl_tensor *tensor;
     spyp_export *e = NULL;

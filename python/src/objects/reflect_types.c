@@ -345,7 +345,7 @@ static const spyp_property spyp_type_properties[] = {
     SPYP_GET("user_attributes", spyp_type_attributes,
              "Attributes of the declaration of a struct, enum or interface of this module."),
     SPYP_GET("decl", spyp_type_decl,
-             "The DeclReflection of a struct, enum or interface of this module; else None."),
+             "The DeclReflection of a struct, enum or interface of this module, or None."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_type_class = {

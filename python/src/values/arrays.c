@@ -78,7 +78,7 @@ static void spyp_swap_bytes(char *data, size_t item, size_t count) {
         }
 }
 
-// Sets array->data to the elements at `place` if they are row-major without gaps, or else to a copy.
+// Sets array->data to the elements at `place` if they are row-major without gaps, and otherwise to a copy.
 static int spyp_array_from(spyp_arena *arena, spyp_host_array *array, const void *place, size_t item, const int64_t *strides,
                            bool swapped, bool writable) {
     bool aligned = array->dtype == SPY_DTYPE_DEFAULT || (uintptr_t)place % item == 0;

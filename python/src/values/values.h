@@ -42,8 +42,8 @@ spy_dtype spyp_dtype_of_dl(const struct spyp_dl_tensor *tensor); // SPY_DTYPE_DE
 spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size);
 // Raises the error for a rank above SPY_MAX_RANK; returns -1.
 int spyp_too_many_dims(const char *what, int rank);
-// Returns the DLPack capsule of an object, whose memory is to be used in `stream` (NULL: on the host), or
-// NULL with an exception set.
+// Returns the DLPack capsule of an object, whose memory is to be used in `stream` (NULL means on the host), or NULL with an exception
+// set.
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
 // Returns the tensor of a DLPack capsule that nobody has consumed, or NULL with an exception set.
 const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only);

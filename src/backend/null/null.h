@@ -17,30 +17,31 @@ SPYI_FN const spy_backend *spyi_null_backend(void); // returns the backend, whos
 // in the member's comment.
 typedef struct spyi_null_desc {
     spyi_target target;         // the target of kernels; only on_kernel reads their code
-    uint32_t max_block_bytes;   // default 128
-    uint32_t max_bindings;      // default 16
+    uint32_t max_block_bytes;   // 0 means 128
+    uint32_t max_bindings;      // 0 means 16
     bool pointers_only;         // profile.max_bindings is 0
     bool bindings_only;         // chunks have no address
-    uint32_t binding_alignment; // default 64
-    uint64_t max_binding_bytes; // default 1 GiB
-    uint32_t texel_alignment;   // default 64
-    uint64_t max_texels;        // default 64 Mi
-    bool no_texels;        // typed buffers have no formats; default: 8, 16 and 32 bits, 1, 2 or 4 columns
-    uint32_t max_uniforms; // default 12
-    uint32_t max_uniform_bytes; // default 65536
-    uint32_t fill_alignment;    // default 4
+    uint32_t binding_alignment; // 0 means 64
+    uint64_t max_binding_bytes; // 0 means 1 GiB
+    uint32_t texel_alignment;   // 0 means 64
+    uint64_t max_texels;        // 0 means 64 Mi
+    bool no_texels;        // typed buffers have no formats; otherwise they have those of 8, 16 and 32 bits
+                           // with 1, 2 or 4 columns
+    uint32_t max_uniforms; // 0 means 12
+    uint32_t max_uniform_bytes; // 0 means 65536
+    uint32_t fill_alignment;    // 0 means 4
     bool prefers_bindings;
-    uint64_t bindings_from_bytes; // default: never
-    uint64_t tiles_from;          // default SPYI_TILES_FROM; never if prefers_bindings is set
-    bool unified_memory;          // device memory is mapped; default: only readback memory is
-    uint32_t max_group_count;     // default 65535, in each of the three dimensions
-    uint32_t max_group_size;      // default 1024
-    uint32_t subgroup_size;       // default 32
-    uint32_t features;            // default: all SPY_FEATURE_*, without POINTERS if bindings_only is set
-    uint64_t memory_bytes;        // default 4 GiB; allocations beyond it fail
-    double timestamp_period_ns;   // default 1; each dispatch advances the clock by 1000 ticks
+    uint64_t bindings_from_bytes; // 0 means never
+    uint64_t tiles_from;          // 0 means SPYI_TILES_FROM, or never if prefers_bindings is set
+    bool unified_memory;          // device memory is mapped; otherwise only readback memory is
+    uint32_t max_group_count;     // 0 means 65535, in each of the three dimensions
+    uint32_t max_group_size;      // 0 means 1024
+    uint32_t subgroup_size;       // 0 means 32
+    uint32_t features;            // 0 means all SPY_FEATURE_*, without POINTERS if bindings_only is set
+    uint64_t memory_bytes;        // 0 means 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // 0 means 1; each dispatch advances the clock by 1000 ticks
     bool fail_create;             // creating the device fails
-    bool hold_submits;            // see spyi_null_hold_submits()
+    bool hold_submits;            // batches finish only by spyi_null_hold_submits()
     bool no_log;                  // work is removed from the list once it has finished
     // Called for each pipeline of a draw that is loaded; a status other than SPY_OK refuses it. Threads: the
     // same as for load.
