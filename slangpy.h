@@ -1205,13 +1205,13 @@ typedef struct spy_device_desc {
                                 // that the library creates them
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
                               // adapter_type choose
-    const char *adapter_name; // part of the adapter's name, case ignored; NULL means any name
+    const char *adapter_name; // a part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
     spy_blocking blocking;          // called around compilers and waits
     spy_allocator allocator;        // default: malloc
-    const char *slang_library;      // path of libslang-compiler; NULL means that it is searched (see the
+    const char *slang_library;      // the path of libslang-compiler; NULL means that it is searched (see the
                                     // guide)
     const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
@@ -1221,13 +1221,13 @@ typedef struct spy_device_desc {
     spy_reload_hook reload;     // called when a module was reloaded, or its reload failed
     const char *dump_directory; // an existing folder, to which generated kernels are written as NAME.slang
                                 // and NAME.spv; NULL if there is none
-    uint32_t max_plans;         // number of compiled calls to keep (0: 1024); the least recently used one is
-                                // dropped
+    uint32_t max_plans;         // the number of compiled calls to keep (0 means 1024); the least recently
+                                // used one is dropped
     bool enable_validation;     // use the Vulkan validation layer, when installed; its messages go to the log
-    const char *label;          // name in debug tools and messages
+    const char *label;          // the name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
                                 // print() does nothing
-    size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
+    size_t print_buffer_bytes; // the capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
     // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
@@ -1253,7 +1253,7 @@ typedef struct spy_device_desc {
     const void
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
                     // is none
-    size_t pack_size_bytes; // size of pack_data in bytes
+    size_t pack_size_bytes; // the size of pack_data in bytes
     bool record_pack;       // record the modules and calls that spy_save_pack() writes
     // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
     // nothing.
@@ -1265,9 +1265,9 @@ typedef struct spy_device_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
-// Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
-// The caller releases the device.
-// Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
+// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has
+// received it. The caller releases the device. Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is
+// loaded with the first module.
 SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // Adds one reference to the device, which then needs one more release: for parts of a program that share a
@@ -1312,7 +1312,7 @@ SPY_API spy_status spy_add_close_callback(spy_device *device,
 SPY_API spy_status spy_trim(spy_device *device);
 
 // Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL means
-// that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
+// that none are written. Returns SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: features that kernels can use on the device.
@@ -1327,7 +1327,7 @@ typedef enum spy_feature {
     SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(),
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
-    SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
+    SPY_FEATURE_POINTERS = 1 << 8,   // the addresses of tensors, and tensors that a function indexes itself
     SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
 } spy_feature;
 
@@ -1344,7 +1344,7 @@ typedef struct spy_device_info {
     uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded into
                                      // several dimensions
     uint32_t max_inline_block_bytes; // largest parameter block that is part of the dispatch (push constants)
-    uint64_t memory_bytes;           // size of the largest device-local heap
+    uint64_t memory_bytes;           // the size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
     double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0 means no timestamps
     uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0 if not known. A
@@ -1493,8 +1493,8 @@ typedef struct spy_module_desc {
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
                                        // are errors
-    bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so are
-                                       // fields that are missing from structs; by default both are errors
+    bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so
+                                       // are fields that are missing from structs; by default both are errors
     // Accept precompiled modules (this one and its imports) without the seal, a checksum that
     // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
     // modules; the seal detects damage before Slang reads the module.
@@ -1502,10 +1502,10 @@ typedef struct spy_module_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_module_desc;
 
-// Loads a module. NULL on failure; the device's error then has the compiler's text with file and line. A
-// precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and
-// .slang. Released by the caller, or with the device. Threads: any.
-// Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
+// Loads a module. Returns NULL on failure; the device's error then has the compiler's text with file and
+// line. A precompiled module needs the Slang version that wrote it; its imports are searched for as
+// .slang-module and .slang. The caller releases it, or it is released with the device. Threads: any. Cost:
+// 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 // Adds one reference to the module, which then needs one more release. Threads: any.
 SPY_API void spy_retain_module(spy_module *module);
@@ -1515,7 +1515,7 @@ SPY_API void spy_release_module(spy_module *module);
 
 // Writes a module in compiled form to the file `path` (.slang-module), which spy_load_module, slangc and
 // `import` of the same Slang version accept instead of the source. The file holds only this module; its
-// imports are still needed. SPY_ERROR_IO when `path` cannot be written. Threads: any.
+// imports are still needed. Returns SPY_ERROR_IO when `path` cannot be written. Threads: any.
 SPY_API spy_status spy_save_module(spy_module *module, const char *path);
 // Writes a module in compiled form to memory. Works like snprintf: writes at most `capacity_bytes` bytes to
 // `data`, which may be NULL when capacity_bytes is 0, and returns the size of the compiled module in bytes; 0
@@ -1540,21 +1540,21 @@ SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
 // The result of a check for changed files.
 typedef struct spy_reload_info {
-    uint32_t reloaded;  // number of modules that have new code
-    uint32_t failed;    // number of modules whose reload failed; they keep their code, and are tried again
-                        // after the next change
-    uint32_t compiling; // number of modules, and of prepared calls of reloaded modules, that a thread still
-                        // compiles
+    uint32_t reloaded;  // the number of modules that have new code
+    uint32_t failed;    // the number of modules whose reload failed; they keep their code, and are tried
+                        // again after the next change
+    uint32_t compiling; // the number of modules, and of prepared calls of reloaded modules, that a thread
+                        // still compiles
 } spy_reload_info;
 
 // Reloads in the background all modules whose files have changed on disk or in the file hook. It checks the
 // files that a module was made of, and paths at which a file was searched for but did not exist. It checks at
-// most once in `interval_ns` nanoseconds (0: at each call), so it may be called each frame. A thread of the
-// library compiles changed modules while calls use the old code; a later spy_poll_reload() puts the new code
-// in place and counts it in `info` (which may be NULL). This function neither compiles nor waits.
+// most once in `interval_ns` nanoseconds (0 means at each call), so it may be called each frame. A thread of
+// the library compiles changed modules while calls use the old code; a later spy_poll_reload() puts the new
+// code in place and counts it in `info` (which may be NULL). This function neither compiles nor waits.
 // Returns SPY_OK when no reload has failed since the last poll, else the error of spy_reload_module() for the
-// first module that failed.
-// Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
+// first module that failed. Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each
+// file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Like spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared
@@ -1562,9 +1562,9 @@ SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy
 // 2 us for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if
-// there is none; the error lists the nearest names. Borrowed: the function lives as long as its module.
-// Threads: any.
+// Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". Returns
+// NULL if there is none; the error lists the nearest names. Borrowed: the function lives as long as its
+// module. Threads: any.
 SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
 SPY_API const char *spy_function_name(const spy_function *function);
 SPY_API spy_module *spy_function_module(const spy_function *function);
@@ -1656,9 +1656,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;  // value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
-    double float_value; // value of a FLOAT, in float's precision, or of an INT
-    const char *string; // text of a STRING
+    int64_t int_value;  // the value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
+    double float_value; // the value of a FLOAT, in float's precision, or of an INT
+    const char *string; // the text of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -1700,23 +1700,22 @@ struct spy_decl {
                                // their members) and the root
     const char *text;          // the declaration as in Slang code: "float lerp(float a, float b = 1)",
                                // "struct Circle", "Red = 0"
-    const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
-                               // type; the type that a struct, enum, interface or alias declares; NULL
-                               // where there is none
+    const spy_type_info *type; // the type of a variable, parameter, field or property; a function's return
+                               // type; the type that a struct, enum, interface or alias declares; NULL where
+                               // there is none
     const spy_decl *parent;    // NULL for the root
     const spy_decl *children;  // declarations inside this one: fields first, then the others in source order;
                                // for a function its generic parameters, then its parameters
-    uint32_t child_count;      // number of children
+    uint32_t child_count;      // the number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;         // value of an enum case, a constant, or a default value that is a plain
-                                // number
-    size_t offset_bytes;        // offset of a field, in C's layout
-    size_t device_offset_bytes; // offset of a field in the device's layout, or of a uniform shader parameter
-                                // within the globals
-    uint32_t binding, space;    // numbers of a shader parameter that is a resource, in this module's own
+    spy_constant value;  // the value of an enum case, a constant, or a default value that is a plain number
+    size_t offset_bytes; // the offset of a field, in C's layout
+    size_t device_offset_bytes; // the offset of a field in the device's layout, or of a uniform shader
+                                // parameter within the globals
+    uint32_t binding, space;    // the numbers of a shader parameter that is a resource, in this module's own
                                 // layout
-    spy_stage stage;            // stage of an entry point
+    spy_stage stage;            // the stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
     const char *file;           // source file and line, from 1; "" and 0 when unknown
     uint32_t line;
@@ -1746,21 +1745,20 @@ typedef enum spy_type_kind {
 // depend on generic parameters, and structs with such fields.
 struct spy_type_info {
     spy_type_kind kind;
-    const char *name;       // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
+    const char *name;       // the name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
                             // (C's order: 3 arrays of 2)
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
-    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; 1 for other types
-    int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
-                            // parameter
+    uint32_t rows, columns; // the sizes of a matrix; a vector's components are columns; 1 for other types
+    int64_t count; // the number of an array's elements; 0 means unsized, or dependent on a generic parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; NULL for other types
     const spy_decl *decl;   // declaration of a struct, enum or interface of this module; NULL for other types
     const spy_decl *fields; // fields of a struct, also of one that another module declares
     uint32_t field_count;
-    size_t size_bytes, align_bytes;               // sizes in C's layout, the layout of host data
-    size_t device_size_bytes, device_align_bytes; // sizes in the device's layout
-    size_t device_stride_bytes; // bytes from one array element to the next, in the device's layout
+    size_t size_bytes, align_bytes;               // the sizes in C's layout, the layout of host data
+    size_t device_size_bytes, device_align_bytes; // the sizes in the device's layout
+    size_t device_stride_bytes; // the bytes from one array element to the next, in the device's layout
 };
 
 // Returns the root of the tree of a module's declarations; NULL on failure. The first call, and the first
@@ -1769,8 +1767,8 @@ SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
 // Returns the declaration with this path: "f", "ns::Circle::area" ("." may replace "::"), without generic
 // arguments. Of several declarations with one path it returns the first; spy_next_overload() returns the
-// others. NULL if there is none; the error lists the nearest names.
-// Threads and cost: as spy_reflect_module.
+// others. Returns NULL if there is none; the error lists the nearest names. Threads and cost: as
+// spy_reflect_module.
 SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
 // Returns the next declaration with the same name, kind and parent; NULL when there is none, or decl is NULL.
@@ -1782,8 +1780,8 @@ SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // Returns a type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>",
-// "Circle[8]". NULL if there is none; the error lists the nearest names, or the arguments that a generic type
-// needs. Threads: any.
+// "Circle[8]". Returns NULL if there is none; the error lists the nearest names, or the arguments that a
+// generic type needs. Threads: any.
 SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Returns whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). Returns
@@ -1808,16 +1806,16 @@ typedef struct spy_tensor spy_tensor;
 // Options of a new tensor. All zero means one float with undefined value.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // rank 0 is one element; sizes may be 0
-    spy_dtype dtype;          // type of scalar elements; default: float32
+    spy_dtype dtype;          // the type of scalar elements; default: float32
     const char *type;         // Slang element type, instead of dtype: "float3", "float4x4", "Particle", ...;
                               // "void": elements are bytes, for buffers and pointers of any type, whose
                               // layout is Slang's scalar layout
     spy_module *module;       // module in which `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
                               // undefined
-    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs, and any other number must
-                              // be that size
-    const char *label;        // name in debug tools and messages
+    size_t data_size_bytes;   // the bytes of data; 0 means as many as the shape needs, and any other number
+                              // must be that size
+    const char *label;        // the name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
     bool zeroed;              // set the contents to zero; not together with data
@@ -1830,8 +1828,8 @@ typedef struct spy_tensor_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
-// Creates a tensor. NULL on failure. Released by the caller, or with the device. Threads: any. Cost: no
-// driver call when the pool has a block of that size; one copy of data.
+// Creates a tensor. Returns NULL on failure. The caller releases it, or it is released with the device.
+// Threads: any. Cost: no driver call when the pool has a block of that size; one copy of data.
 SPY_API spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
 // Adds one reference to the tensor, which then needs one more release. Threads: any.
 SPY_API void spy_retain_tensor(spy_tensor *tensor);
@@ -1882,13 +1880,13 @@ SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 // The properties of a tensor.
 typedef struct spy_tensor_info {
     spy_shape shape;
-    spy_shape strides;        // strides in elements; 0 for broadcast dimensions
+    spy_shape strides;        // the strides in elements; 0 for broadcast dimensions
     spy_dtype dtype;          // element type; SPY_DTYPE_DEFAULT when elements are not scalars
     const char *type;         // Slang's name of the element type; lives as long as the device
     int64_t element_count;
-    size_t element_size_bytes;  // size of an element on the device: the distance of neighbours in bytes
-    size_t host_size_bytes;     // size of all elements in C's layout
-    int64_t offset_elements;    // position of element 0 in the storage
+    size_t element_size_bytes;  // the size of an element on the device: the distance of neighbours in bytes
+    size_t host_size_bytes;     // the size of all elements in C's layout
+    int64_t offset_elements;    // the position of element 0 in the storage
     bool is_contiguous;
 } spy_tensor_info;
 
@@ -1900,8 +1898,8 @@ SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 // Threads: any, for all of them.
 typedef struct spy_view_desc {
     spy_shape shape;
-    spy_shape strides;        // strides in elements of the view's type; rank 0 means row-major
-    int64_t offset_elements;  // offset from the tensor's first element, in elements of the view's type
+    spy_shape strides;        // the strides in elements of the view's type; rank 0 means row-major
+    int64_t offset_elements;  // the offset from the tensor's first element, in elements of the view's type
     const char *type;         // Slang element type of the view; NULL means the tensor's type
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
@@ -2071,9 +2069,9 @@ SPY_API void spy_release_cursor(spy_cursor cursor);
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
-    int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
-    size_t scalar_count;     // number of scalars: `count` of read and write
-    size_t size_bytes;       // bytes in C's layout
+    int64_t length;          // the number of parts for spy_cursor_at(); 0 means no parts
+    size_t scalar_count;     // the number of scalars: `count` of read and write
+    size_t size_bytes;       // the bytes in C's layout
 } spy_cursor_info;
 
 // Returns the type and size of the memory that a cursor refers to; all zero, without an error, for an
@@ -2113,10 +2111,10 @@ typedef enum spy_arg_kind {
     SPY_ARG_KIND_FLOAT,   // value.f
     SPY_ARG_KIND_TENSOR,  // value.tensor
     SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_KIND_DATA,    // bytes of one value in host memory, in C's layout
+    SPY_ARG_KIND_DATA,    // the bytes of one value in host memory, in C's layout
     SPY_ARG_KIND_STRUCT,  // value.fields: a struct's fields, by name
     SPY_ARG_KIND_NEW,     // value.new_tensor: a new tensor is made for an output
-    SPY_ARG_KIND_CUSTOM,  // values that the kernel computes, such as generators
+    SPY_ARG_KIND_CUSTOM,  // the values that the kernel computes, such as generators
     SPY_ARG_KIND_RESULT,  // value.result: an output or inout value of any type
     SPY_ARG_KIND_PAIR     // value.fields[0] is a value, value.fields[1] its gradient
 } spy_arg_kind;
@@ -2158,8 +2156,8 @@ struct spy_arg {
         void *out;
         const spy_arg *fields;
     } value;
-    size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // sizes of a host array; SPY_ARG_KIND_CUSTOM: private data
+    size_t count;              // the bytes of data, number of fields, or rank of a host array
+    int64_t dims[SPY_MAX_RANK]; // the sizes of a host array; SPY_ARG_KIND_CUSTOM: private data
 };
 
 // SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)) makes a list of arguments, for the call in which it
@@ -2289,9 +2287,9 @@ typedef struct spy_result {
     const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
                             // as the device; NULL means that the function returns nothing
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
-    uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
-                            // other types 0
-    size_t size_bytes;      // bytes of the value in `data`; 0 means no value
+    uint32_t rows, columns; // the sizes of a scalar, vector or matrix (a vector's components are columns);
+                            // for other types 0
+    size_t size_bytes;      // the bytes of the value in `data`; 0 means no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
@@ -2342,8 +2340,8 @@ SPY_API spy_arg spy_map_value(spy_arg arg);
 typedef struct spy_packed spy_packed;
 
 // Returns a copy of an argument and of all that it points to (host data, fields, names; tensors are
-// retained), so that many calls can use it without building it again. NULL on failure: outputs and grids
-// cannot be packed. The caller releases the copy.
+// retained), so that many calls can use it without building it again. Returns NULL on failure: outputs and
+// grids cannot be packed. The caller releases the copy.
 SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
 SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
 // Adds one reference to the copy, which then needs one more release. Threads: any.
@@ -2377,7 +2375,7 @@ typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
     spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
                                      // const`, by name; they are compiled into the kernel
-    spy_args globals;                // values for the module's global shader parameters, by name or path
+    spy_args globals;                // the values for the module's global shader parameters, by name or path
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
     void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
@@ -2390,8 +2388,8 @@ typedef struct spy_call_options {
     // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
     // return at once, so kernels with barriers need call sizes that are multiples of the group's
     uint32_t thread_group_size[3];
-    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0
-                                     // means no groups
+    spy_shape call_group_shape;      // the sizes of a call group, whose elements run next to each other; rank
+                                     // 0 means no groups
     spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0 means
                                      // that it is not used
     struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
@@ -2399,7 +2397,7 @@ typedef struct spy_call_options {
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
-    uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
+    uint32_t shared_bytes;           // the bytes of dynamic shared memory for each group, at most
                                      // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
                                      // text in the module reaches it: see chapter 18 of the guide. 0 if there
                                      // is none
@@ -2596,24 +2594,25 @@ extern "C" {
 // gradients, and a half tensor float gradients. A view has the corresponding view of its tensor's gradients.
 // A tensor keeps its gradients alive.
 
-// Returns the gradient tensor: the one that with_grad made, else grad_out, else grad_in. NULL, without an
-// error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
+// Returns the gradient tensor: the one that with_grad made, or grad_out, or grad_in, in this order. Returns
+// NULL, without an error, when the tensor has no gradient. The caller does not release it; it lives as long
+// as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL if the tensor has none. The caller does not release it. Threads: any.
+// inputs. Returns NULL if the tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if the tensor has
-// none. The caller does not release it. Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. Returns NULL if the
+// tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
-// Returns a view of the same elements without gradients, which the caller releases. NULL on failure. Threads:
-// any.
+// Returns a view of the same elements without gradients, which the caller releases. Returns NULL on failure.
+// Threads: any.
 SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // Returns a view of the same elements with other gradients, which the caller releases; the tensor itself is
 // not changed. grad_in and grad_out are as in spy_tensor_desc. When both are NULL, one new zeroed gradient
 // serves for both; the gradient type of a struct is looked up in `module`, which may be NULL when the tensor
-// has a gradient or its element type is built in. NULL on failure. Threads: any.
+// has a gradient or its element type is built in. Returns NULL on failure. Threads: any.
 SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
                                         spy_module *module);
 
@@ -2665,17 +2664,17 @@ typedef struct spy_gradcheck_desc {
                                // is above 1
     double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
     double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
-    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
+    uint32_t max_elements;     // the numbers of each argument that are checked, chosen at random; 0 means 64
     uint64_t seed;             // seed of the outputs' random gradients and of the choice of elements
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
 // The result of spy_gradcheck().
 typedef struct spy_gradcheck_info {
-    uint32_t checked, wrong;  // number of gradients that were compared, and number of those that differ
+    uint32_t checked, wrong;  // the number of gradients that were compared, and number of those that differ
     bool float64;             // some gradients were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
-    int64_t element;          // index of the number among the argument's scalars, in row-major order
+    int64_t element;          // the index of the number among the argument's scalars, in row-major order
     double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 
@@ -2717,7 +2716,7 @@ typedef struct spy_binding {
     const char *argument;    // readable description of the argument: "float tensor (100, 3)"
     uint32_t depth;          // 0 for a parameter or "_result", 1 for their fields, and so on
     spy_dims map;            // dimension i of the argument is dimension map.dims[i] of the call
-    uint32_t consumed_rank;  // number of trailing dimensions of the argument that feed the type
+    uint32_t consumed_rank;  // the number of trailing dimensions of the argument that feed the type
 } spy_binding;
 
 // The result of spy_resolve(). Generic and interface-typed parameters have their concrete types here.
@@ -2820,11 +2819,11 @@ SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 extern "C" {
 #endif
 
-// Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`, it gets
-// what it does not have yet, so that one file serves several backends. SPY_ERROR_UNSUPPORTED for a device that does not
-// record; SPY_ERROR_INVALID_ARGUMENT without a path, or when a file is there that is no pack of this version;
-// SPY_ERROR_IO when the file cannot be read or written: then it is as it was. Several processes may add to one pack.
-// Threads: any.
+// Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`,
+// it gets what it does not have yet, so that one file serves several backends. Returns SPY_ERROR_UNSUPPORTED
+// for a device that does not record; SPY_ERROR_INVALID_ARGUMENT without a path, or when a file is there that
+// is no pack of this version; SPY_ERROR_IO when the file cannot be read or written: then it is as it was.
+// Several processes may add to one pack. Threads: any.
 SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
 
 // Copies the manifest of the device's pack, a text with a line for each module, architecture, call and list: fields with
@@ -2864,27 +2863,27 @@ typedef enum spy_list_op_kind {
 // One recorded operation, for spy_list_desc.on_record.
 typedef struct spy_list_op {
     spy_list_op_kind kind;
-    uint32_t index;   // position in the list, from 0
-    const char *name; // name of the function, label or marker; "" for other operations. Valid during the
+    uint32_t index;   // the position in the list, from 0
+    const char *name; // the name of the function, label or marker; "" for other operations. Valid during the
                       // callback
 } spy_list_op;
 
 // Options of a new list. All members may stay zero.
 typedef struct spy_list_desc {
-    const char *label; // name of each submission in debug tools, and of the list in messages
+    const char *label; // the name of each submission in debug tools, and of the list in messages
     // Called after each recorded operation, from inside the recording function; it must not use the device.
-    // NULL if there is none.
+    // NULL means that there is no such function.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_list_desc;
 
-// Creates a list and begins its recording. `desc` may be NULL. NULL on failure. Released by the caller, or
-// with the device. A list is recorded, finished, and then submitted any number of times, also while earlier
-// submissions run. It keeps the kernels and the memory of the tensors that it uses, so these may be released
-// in any order. The GPU reads the tensors' contents when it executes the list, so they may change between
-// submissions. A tensor that later gets other storage (spy_tensor_point_to) keeps its old storage in the
-// list. Threads: any, as for all functions below.
+// Creates a list and begins its recording. `desc` may be NULL. Returns NULL on failure. The caller releases
+// it, or it is released with the device. A list is recorded, finished, and then submitted any number of
+// times, also while earlier submissions run. It keeps the kernels and the memory of the tensors that it uses,
+// so these may be released in any order. The GPU reads the tensors' contents when it executes the list, so
+// they may change between submissions. A tensor that later gets other storage (spy_tensor_point_to) keeps its
+// old storage in the list. Threads: any, as for all functions below.
 SPY_API spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
 // Adds one reference to the list, which then needs one more release.
 SPY_API void spy_retain_command_list(spy_command_list *list);
@@ -2892,7 +2891,8 @@ SPY_API void spy_retain_command_list(spy_command_list *list);
 // goes on. NULL is ignored. Threads: any, at any time.
 SPY_API void spy_release_command_list(spy_command_list *list);
 
-// >>recording: an error leaves the list unchanged. After spy_list_finish() recording is
+// >>recording
+// An error of the functions that record leaves the list unchanged. After spy_list_finish() they return
 // SPY_ERROR_INVALID_ARGUMENT.
 
 // Records a call, with the arguments of spy_call(). Short for spy_call_with() with options.append_to = list,
@@ -2993,14 +2993,15 @@ SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 SPY_API spy_status spy_save_list(spy_command_list *list, const char *name, spy_args tensors);
 
 // Records a saved list again, as a finished list on the tensors given: each name of spy_save_list() once, by
-// spy_arg_tensor(); or by spy_out_tensor() where a call of the list makes the tensor, which may also be left out.
-// A tensor must have the element type and rank that it was recorded with. Its sizes may differ where the list
-// only calls functions with it, copies it or fills it; where the list dispatches over it, writes data to it or
-// uses a part of it, sizes (and, of a part, strides) must be those recorded. The device's pack must have what the
-// list calls; it needs no modules from the program. Released by the caller, or with the device. NULL on failure,
-// and no tensor is set: SPY_ERROR_UNSUPPORTED: the device has no pack; SPY_ERROR_NOT_FOUND: the pack has no such
-// list, or a tensor is missing or has an unknown name; SPY_ERROR_TYPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH: a tensor
-// does not fit; else an error of the call that failed. Threads: any. Cost: that of recording.
+// spy_arg_tensor(); or by spy_out_tensor() where a call of the list makes the tensor, which may also be left
+// out. A tensor must have the element type and rank that it was recorded with. Its sizes may differ where the
+// list only calls functions with it, copies it or fills it; where the list dispatches over it, writes data to
+// it or uses a part of it, sizes (and, of a part, strides) must be those recorded. The device's pack must
+// have what the list calls; it needs no modules from the program. The caller releases it, or it is released
+// with the device. Returns NULL on failure, and no tensor is set: SPY_ERROR_UNSUPPORTED: the device has no
+// pack; SPY_ERROR_NOT_FOUND: the pack has no such list, or a tensor is missing or has an unknown name;
+// SPY_ERROR_TYPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH: a tensor does not fit; else an error of the call that
+// failed. Threads: any. Cost: that of recording.
 SPY_API spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args tensors);
 
 #ifdef __cplusplus
@@ -3131,20 +3132,20 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // sizes of level 0 in texels; 0 means 1. A 1-D texture has no height, and
-                                   // only a 3-D one has a depth
+    uint32_t width, height, depth; // the sizes of level 0 in texels; 0 means 1. A 1-D texture has no height,
+                                   // and only a 3-D one has a depth
     // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels; // number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0 means
-                     // 1
+    uint32_t levels;  // the number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0
+                      // means 1
     uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
-    size_t data_size_bytes; // bytes of data; 0 means the size of that level
+    size_t data_size_bytes; // the bytes of data; 0 means the size of that level
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
-    const char *label;      // name in debug tools and messages
+    const char *label;      // the name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
@@ -3166,8 +3167,8 @@ typedef struct spy_texture_view_desc {
 typedef struct spy_texture_region {
     uint32_t level;
     uint32_t layer, layer_count;   // layer_count 0 means all layers from `layer` on
-    uint32_t x, y, z;              // position of the first texel, in multiples of the format's block
-    uint32_t width, height, depth; // size in texels; 0 means to the end
+    uint32_t x, y, z;              // the position of the first texel, in multiples of the format's block
+    uint32_t width, height, depth; // the size in texels; 0 means to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -3181,16 +3182,17 @@ typedef struct spy_texture_info {
     uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
                                        // made from
     spy_dtype dtype;                   // scalar type of a texel in Slang code
-    uint32_t columns;                  // number of a texel's scalars in Slang code, 1 to 4
+    uint32_t columns;                  // the number of a texel's scalars in Slang code, 1 to 4
     spy_shape shape;   // sizes over which a call with the texture runs: [layer,] [depth,] height, width
-    size_t size_bytes; // bytes of all layers of the first level, with rows without gaps
-    const char *label; // name in debug tools and messages, or ""
+    size_t size_bytes; // the bytes of all layers of the first level, with rows without gaps
+    const char *label; // the name in debug tools and messages, or ""
 } spy_texture_info;
 
-// Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
-SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
-// Returns a texture over a part of another one, which it keeps alive. NULL on failure. Released by the caller.
+// Creates a texture. Returns NULL on failure. The caller releases it, or it is released with the device.
 // Threads: any.
+SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
+// Returns a texture over a part of another one, which it keeps alive. Returns NULL on failure. The caller
+// releases it. Threads: any.
 SPY_API spy_texture *spy_texture_view(spy_texture *texture, const spy_texture_view_desc *desc);
 // Adds one reference to the texture, which then needs one more release. Threads: any.
 SPY_API void spy_retain_texture(spy_texture *texture);
@@ -3220,9 +3222,9 @@ SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_regi
 // a size of 0 in one region takes the size of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
-// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
-// row_pitch_bytes apart (0: without gaps), and slices and layers as many rows apart as the region has. The tensor's
-// elements lie next to each other; what type they have does not matter. Threads: any.
+// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows
+// lie row_pitch_bytes apart (0 means without gaps), and slices and layers as many rows apart as the region
+// has. The tensor's elements lie next to each other; what type they have does not matter. Threads: any.
 SPY_API spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region,
                                                 spy_tensor *tensor, size_t offset_bytes,
                                                 size_t row_pitch_bytes);
@@ -3349,8 +3351,8 @@ typedef struct spy_sampler_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_sampler_desc;
 
-// Creates a sampler; `desc` NULL means all zero. Equal samplers share one object of the driver. NULL on
-// failure. Threads: any.
+// Creates a sampler; `desc` NULL means all zero. Equal samplers share one object of the driver. Returns NULL
+// on failure. Threads: any.
 SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
 SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Adds one reference to the sampler, which then needs
                                                         // one more release. Threads: any.
@@ -3402,7 +3404,7 @@ SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 // The properties of a format.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
-    uint32_t block_bytes;               // bytes of one block
+    uint32_t block_bytes;               // the bytes of one block
     uint32_t block_width, block_height; // texels of a block; 1 except for compressed formats
     uint32_t channels;                  // 1 to 4
     uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil
@@ -3522,13 +3524,13 @@ typedef struct spy_vertex_attribute {
     const char *name;        // the input's semantic ("POSITION"; case does not matter), or its name in Slang
     uint32_t semantic_index; // 1 for TEXCOORD1
     spy_format format;       // how the bytes are read; Slang's type has as many channels or fewer
-    uint32_t offset_bytes;   // bytes from the start of an element
-    uint32_t buffer;         // index in spy_draw_desc.vertex_buffers
+    uint32_t offset_bytes;   // the bytes from the start of an element
+    uint32_t buffer;         // the index in spy_draw_desc.vertex_buffers
 } spy_vertex_attribute;
 
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
-    uint32_t stride_bytes;  // bytes from one element to the next
+    uint32_t stride_bytes;  // the bytes from one element to the next
     uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
@@ -3572,10 +3574,11 @@ typedef struct spy_raster_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_raster_desc;
 
-// Creates a raster. Both functions are of one device, and of one module or of modules that have the same globals.
-// What the fragment function takes is what the vertex function returns at the same place, counted without SV_ values.
-// Pipelines are made by the first draw with targets of certain formats and arguments of certain kinds; after a reload
-// the next draw makes them anew. NULL on failure. Released by the caller, or with the device. Threads: any.
+// Creates a raster. Both functions are of one device, and of one module or of modules that have the same
+// globals. What the fragment function takes is what the vertex function returns at the same place, counted
+// without SV_ values. Pipelines are made by the first draw with targets of certain formats and arguments of
+// certain kinds; after a reload the next draw makes them anew. Returns NULL on failure. The caller releases
+// it, or it is released with the device. Threads: any.
 SPY_API spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc *desc);
 // Returns the colour targets that the fragment function writes, as bits: 1 for SV_Target0, 2 for SV_Target1. 0 without
 // a fragment function. Threads: any.
@@ -3617,7 +3620,7 @@ typedef struct spy_viewport {
 // The part of the targets outside of which nothing is drawn.
 typedef struct spy_scissor {
     int32_t x, y;
-    uint32_t width, height; // size in pixels
+    uint32_t width, height; // the size in pixels
 } spy_scissor;
 
 // Elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
@@ -3737,8 +3740,8 @@ typedef struct spy_fusion spy_fusion;
 
 // A value of a graph: an input, or the result of a step. Plain data without a release.
 typedef struct spy_node {
-    uint32_t graph; // number of its graph; 0 means no value
-    uint32_t index; // number of its step in the graph, from 1
+    uint32_t graph; // the number of its graph; 0 means no value
+    uint32_t index; // the number of its step in the graph, from 1
 } spy_node;
 
 // How a backward call gets the values between the steps of a fused function.
@@ -3750,13 +3753,13 @@ typedef enum spy_fuse_backward {
 
 // Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name; // name of the function, an identifier; NULL means "fused"
+    const char *name; // the name of the function, an identifier; NULL means "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
 
-// Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
-// Threads: any.
+// Begins a graph. `desc` may be NULL. spy_fuse_end() or spy_fuse_cancel() ends it, or the release of the
+// device. Threads: any.
 SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
 
 // Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
@@ -10369,6 +10372,8 @@ static const char *const spyi_slang_mlp_training[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
+    "\n"
     "public void check_gradient(float gradient, RWTensor<int, 1> state)\n"
     "{\n"
     "    if (!(abs(gradient) <= 3.4e38) && state[1] == 0) state[1] = state[0] + 1;\n"
@@ -10788,7 +10793,7 @@ SPYI_FN void spyi_library_stay(void); // keeps the library that holds this code 
 // >>turns: a lock that lets one thread at a time inside; the others wait (turns.c)
 typedef struct spyi_turns {
     spyi_atomic state;   // 0: free, 1: a thread is inside, 2: free, but reserved for the first waiting thread
-    spyi_atomic waiters; // number of threads that wait; written under the lock
+    spyi_atomic waiters; // the number of threads that wait; written under the lock
     int32_t fork_count;  // spyi_fork_count() of the process that made the turns
     bool alone;          // the user promised to use the device from one thread only: nobody waits
     volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0 if there is none
@@ -10831,17 +10836,17 @@ SPYI_FN void spyi_turns_notify(spyi_turns *t);
 typedef struct spyi_copy_piece {
     char *to;
     const char *from;
-    size_t size, taken, copied; // sizes in bytes
+    size_t size, taken, copied; // the sizes in bytes
 } spyi_copy_piece;
 
 typedef struct spyi_copy_team {
     spyi_mutex lock;                          // guards the pieces, their counts and `ending`
     spyi_signal more, done;                   // `more` wakes the helpers, `done` wakes the caller
-    uint32_t threads;                         // number of wanted threads, including the caller's
+    uint32_t threads;                         // the number of wanted threads, including the caller's
     bool stream;                              // copies bypass the processor's cache
     bool ending;                              // no more pieces will be posted
     spyi_copy_piece pieces[SPYI_COPY_PIECES]; // a ring buffer
-    uint32_t posted;                          // number of pieces posted so far
+    uint32_t posted;                          // the number of pieces posted so far
     // Of the posted pieces, the first `taken` have nothing left to take, and the first `copied` are done.
     uint32_t taken, copied;
     uint32_t started, to_start; // helpers that run, and helpers that are still to be started
@@ -10984,10 +10989,10 @@ typedef struct spyi_context {
     const struct spyi_core *core;
     // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL if there is none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
-    spyi_outside *outside;   // list of work that goes on outside of the device
+    spyi_outside *outside;   // a list of work that goes on outside of the device
     spyi_mutex release_lock; // guards release_queue and release_count
     spyi_object *release_queue;
-    spyi_atomic release_count;                   // number of entries of release_queue; read without the lock
+    spyi_atomic release_count; // the number of entries of release_queue; read without the lock
     struct spyi_retired_object *retired_objects; // released objects, kept in debug builds
     spy_log log;
     spy_progress progress;
@@ -10999,8 +11004,8 @@ typedef struct spyi_context {
     spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
     spyi_mutex error_lock;     // guards the error members: compile threads may fail, too
     spy_status error_code;     // first error since the last take
-    spyi_text error;           // text of error_code
-    spyi_text taken;           // text that the last take returned
+    spyi_text error;           // the text of error_code
+    spyi_text taken;           // the text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
                               // none are
@@ -11041,7 +11046,7 @@ SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whet
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
     spyi_context *ctx;
-    const char *what, *who;    // words for messages: "compile f", "the Slang compiler"
+    const char *what, *who;    // the words for messages: "compile f", "the Slang compiler"
     uint64_t began, next_line; // nanoseconds: the start, and the time after the start at which the next log
                                // line is due
     bool quiet;                // desc.interrupt is not asked, because nobody would hear why the wait ended
@@ -11973,7 +11978,7 @@ void spyi_turns_notify(spyi_turns *t) {
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
 // A size in bytes below which starting a thread, about 20 us, does not pay.
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
-#define SPYI_COPY_BLOCK ((size_t)512 << 10) // bytes that a thread takes at a time
+#define SPYI_COPY_BLOCK ((size_t)512 << 10) // the bytes that a thread takes at a time
 
 // Copies past the cache if the processor can do that, otherwise by memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
@@ -12302,13 +12307,13 @@ uint64_t spyi_file_stamp(const char *path) {
 // chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
-    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
+    SPYI_ELF_SEGMENTS = 32,     // the offset of the segment table; the header has this number
     SPYI_ELF_SEGMENT_SIZE = 54, // the bytes of one entry of the segment table; the header has this number,
                                 // followed by the number of entries
-    SPYI_ELF_SEGMENT = 56,      // bytes of a segment's entry that are read
+    SPYI_ELF_SEGMENT = 56,      // the bytes of a segment's entry that are read
     SPYI_ELF_LOAD = 1,
     SPYI_ELF_NOTE = 4,
-    SPYI_ELF_BUILD_ID = 3,     // type of a note
+    SPYI_ELF_BUILD_ID = 3,     // the type of a note
     SPYI_ELF_MOST_NOTES = 4096 // most bytes of a segment of notes that are read
 };
 
@@ -12622,10 +12627,11 @@ bool spyi_file_replace(const char *path, const void *data, size_t size) {
 #define SPYI_ARCHIVE_VERSION 2u
 static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
 enum {
-    SPYI_ARCHIVE_HASHED = 24, // bytes before the hash: magic, format, version of slangpy, number of all bytes
-    SPYI_ARCHIVE_HEAD = 40,   // bytes of the head; behind the hash it has the number of answers and the bytes
-                              // of the manifest
-    SPYI_ARCHIVE_ENTRY = 32   // bytes of an entry: hash of the question, offset and bytes of the answer
+    SPYI_ARCHIVE_HASHED = 24, // the bytes before the hash: magic, format, version of slangpy, number of all
+                              // bytes
+    SPYI_ARCHIVE_HEAD = 40,   // the bytes of the head; behind the hash it has the number of answers and the
+                              // bytes of the manifest
+    SPYI_ARCHIVE_ENTRY = 32   // the bytes of an entry: hash of the question, offset and bytes of the answer
 };
 
 typedef struct spyi_archive_entry {
@@ -13028,9 +13034,9 @@ SPYI_COLD_BEGIN
 #define SPYI_STORE_VERSION 1u
 static const char spyi_store_magic[8] = { 'S', 'P', 'Y', 'S', 'T', 'O', 'R', 'E' };
 enum {
-    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // bytes of the head: magic, version, 0, bytes of the question, bytes
-                                         // of the answer
-    SPYI_STORE_END = 8,                  // bytes of the hash of everything before it, at the end
+    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // the bytes of the head: magic, version, 0, bytes of the question,
+                                         // bytes of the answer
+    SPYI_STORE_END = 8,                  // the bytes of the hash of everything before it, at the end
     SPYI_STORE_SUBFOLDERS = 256,
     SPYI_STORE_OLD_S = 3600,       // seconds after which an unfinished file belongs to nobody
     SPYI_STORE_TOUCH_S = 12 * 3600 // seconds in which an answer's time of use is noted at most once
@@ -13598,7 +13604,7 @@ enum { SPYI_THREAD_TEXT = 8192 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // text that the last take returned
+    char taken[SPYI_THREAD_TEXT]; // the text that the last take returned
     spy_status reported;          // last error, on any device
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
@@ -14105,7 +14111,7 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 // The kinds of parameters. SPYI_PARAMETER_BUFFER to SPYI_PARAMETER_COMBINED take bindings; the numbers of uniform buffers
 // follow those of all bindings.
 typedef enum spyi_parameter_kind {
-    SPYI_PARAMETER_VALUES,     // bytes of the parameter block, which are one parameter of a CUDA kernel
+    SPYI_PARAMETER_VALUES,     // the bytes of the parameter block, which are one parameter of a CUDA kernel
     SPYI_PARAMETER_UNIFORM,    // a uniform buffer
     SPYI_PARAMETER_BUFFER,     // a structured buffer
     SPYI_PARAMETER_TEXELS,     // Buffer<T>, a typed buffer
@@ -14139,7 +14145,7 @@ enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 typedef struct spyi_parameter_place {
     // Number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
     uint32_t holder;
-    uint32_t offset; // bytes from the holder's start
+    uint32_t offset; // the bytes from the holder's start
 } spyi_parameter_place;
 
 #define SPYI_HOLDER_BLOCK UINT32_MAX // the holder is the parameter block
@@ -14152,7 +14158,7 @@ typedef struct spyi_parameter {
     uint8_t stages;          // bits SPYI_STAGE_* of the stages that use the parameter
     uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;  // number of elements, each with its own binding; 1 if the parameter is not an array
+    uint16_t count;  // the number of elements, each with its own binding; 1 if the parameter is not an array
     uint32_t number; // in the space, the number of the first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
@@ -14165,7 +14171,7 @@ typedef struct spyi_interface {
     const spyi_parameter *parameters;
     uint32_t parameter_count;
     uint32_t group[3];   // threads of a group in x, y, z; SPIR-V code also fixes them
-    uint32_t block_size; // bytes of the parameter block; 0 if there is none
+    uint32_t block_size; // the bytes of the parameter block; 0 if there is none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
     uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
@@ -14173,7 +14179,7 @@ typedef struct spyi_interface {
 
 // The first member of every backend's kernel: the sizes of the arrays that a dispatch points to.
 typedef struct spyi_kernel_base {
-    uint32_t block_size;    // bytes of the parameter block
+    uint32_t block_size;    // the bytes of the parameter block
     uint32_t binding_count; // bindings of all parameters together
     uint32_t uniform_count;
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
@@ -14226,7 +14232,7 @@ typedef struct spyi_profile {
     uint32_t features;        // bits SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
-    uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
+    uint32_t max_block_bytes; // the bytes of parameters that a dispatch takes inline
     uint32_t max_bindings;    // buffers of a kernel; 0 means that the device takes pointers only
     uint32_t max_uniforms;    // uniform buffers of a kernel; they also count as bindings
     uint32_t max_uniform_bytes;
@@ -14289,14 +14295,14 @@ typedef struct spyi_uniform {
 // The code of a kernel, and the properties of the kernel that a device must know to run it. compile and load
 // take the same desc with different code.
 typedef struct spyi_kernel_desc {
-    const char *label; // name for debug tools
+    const char *label; // the name for debug tools
     // For compile: SPIR-V words, or for SPYI_TARGET_CUDA text that ends with a NUL. For load: the blob that
     // compile made.
     const void *code;
-    size_t code_size; // bytes of `code`
+    size_t code_size; // the bytes of `code`
     // SPYI_TARGET_CUDA: bytes of the compiler's own prelude, with which the text begins.
     size_t prelude_size;
-    const char *entry;    // name of the entry point in the code
+    const char *entry;    // the name of the entry point in the code
     spyi_interface iface; // named `iface` because windows.h defines a macro `interface`
 } spyi_kernel_desc;
 
@@ -14320,7 +14326,7 @@ enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 // Counters that the backend keeps for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
-    uint64_t driver_bytes; // bytes of all memory held from the driver
+    uint64_t driver_bytes; // the bytes of all memory held from the driver
     // Recordings into a program's own command buffers that are not yet reported as executed.
     uint64_t recordings;
     // Part of driver_bytes: parameters and uploads that these recordings read.
@@ -14336,7 +14342,7 @@ typedef struct spyi_gpu_base {
     // Path of the library that compile uses, if the user has named one; otherwise NULL.
     const char *compiler;
     spyi_gpu_stats stats;
-    uint64_t open; // number of the batch that is being recorded; the first batch is 1
+    uint64_t open; // the number of the batch that is being recorded; the first batch is 1
     bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
     // Nanoseconds that a wait spins before the thread sleeps; 0 means that it sleeps at once. (On lavapipe a
     // wait with a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for
@@ -14508,7 +14514,7 @@ typedef struct spyi_work_visitor {
     // `pointer` is the address of a pointer of any type, which points to bytes behind the work or is NULL.
     void (*inside)(void *user, void *pointer);
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
-    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // the handle of a chunk
     void *user;
     // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
@@ -14522,8 +14528,8 @@ typedef struct spyi_work_kind {
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
     // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL if there
-    // are none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL means that
+    // it has none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
@@ -14707,7 +14713,7 @@ static inline spyi_time_mark_work spyi_time_mark_of(uint32_t slot) {
 typedef struct spyi_time_store_work {
     spyi_work work;
     const spyi_chunk *to;
-    uint64_t offset; // offset in bytes
+    uint64_t offset; // the offset in bytes
     uint32_t count;
 } spyi_time_store_work;
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void);
@@ -14740,9 +14746,9 @@ typedef struct spyi_image_desc {
     uint8_t type;   // a spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // sizes of level 0 in texels, at least 1
-    uint32_t layers;               // number of layers, at least 1; a cube has 6
-    uint32_t levels, samples;      // numbers of levels and of samples, at least 1
+    uint32_t width, height, depth; // the sizes of level 0 in texels, at least 1
+    uint32_t layers;               // the number of layers, at least 1; a cube has 6
+    uint32_t levels, samples;      // the numbers of levels and of samples, at least 1
     uint32_t usage;                // bits SPY_TEXTURE_USAGE_*
 } spyi_image_desc;
 
@@ -14750,7 +14756,7 @@ typedef struct spyi_image_desc {
 typedef struct spyi_image {
     uint64_t handle; // the driver's handle: VkImage; CUmipmappedArray or CUarray
     void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
-    size_t size;     // bytes of device memory
+    size_t size;     // the bytes of device memory
 } spyi_image;
 
 // A part of an image, in the form in which a shader sees it.
@@ -14789,7 +14795,7 @@ typedef struct spyi_image_functions {
     void (*destroy)(spyi_gpu *gpu, spyi_image *image);
     // Makes a view. Its handle is for spyi_binding.handle: a VkImageView; on CUDA, where it goes into the
     // kernel's block, a CUsurfObject if `stored` is set, otherwise a CUtexObject, which reads through
-    // `sampler` (0: without filters, for loads).
+    // `sampler` (0 means without filters, for loads).
     spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
                               const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
                               spyi_text *error);
@@ -14820,8 +14826,8 @@ typedef struct spyi_image_bytes_work {
     spyi_image_desc desc;
     spyi_image_box box;
     const spyi_chunk *chunk;
-    // Offset and distances in bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are
-    // multiples of the size of a block; offset is also a multiple of 4.
+    // `offset` and the distances are in bytes. slice_pitch is a multiple of row_pitch, and row_pitch and
+    // offset are multiples of the size of a block; offset is also a multiple of 4.
     uint64_t offset, row_pitch, slice_pitch;
 } spyi_image_bytes_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
@@ -14890,7 +14896,7 @@ typedef struct spyi_raster_attribute {
 } spyi_raster_attribute;
 
 typedef struct spyi_raster_buffer {
-    uint32_t stride;       // bytes from one element to the next
+    uint32_t stride;       // the bytes from one element to the next
     uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
@@ -14929,7 +14935,7 @@ typedef struct spyi_raster_desc {
     const char *label;
     struct {
         const void *code; // SPIR-V words
-        size_t code_size; // bytes of `code`
+        size_t code_size; // the bytes of `code`
         const char *entry;
     } stages[SPYI_RASTER_STAGES]; // a fragment shader without code means that only depth is written
     spyi_interface iface;
@@ -14953,7 +14959,7 @@ typedef struct spyi_draw_target {
 } spyi_draw_target;
 
 typedef struct spyi_draw_buffer {
-    uint64_t handle, offset; // handle of a chunk, and the offset in it in bytes
+    uint64_t handle, offset; // the handle of a chunk, and the offset in it in bytes
 } spyi_draw_buffer;
 
 // Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
@@ -14968,7 +14974,7 @@ typedef struct spyi_draw_work {
     const spyi_uniform *uniforms;
     spyi_draw_target depth;
     uint32_t target_count;
-    uint32_t width, height, layers; // size of the targets
+    uint32_t width, height, layers; // the size of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
@@ -14977,15 +14983,15 @@ typedef struct spyi_draw_work {
     // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
     // that vertices are drawn in their order.
     spyi_draw_buffer indices;
-    uint64_t indices_size; // bytes of the indices, from indices.offset on
+    uint64_t indices_size; // the bytes of the indices, from indices.offset on
     bool short_indices;
-    uint32_t count, first;                   // number of indices, or of vertices, and the first one
+    uint32_t count, first;                   // the number of indices, or of vertices, and the first one
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // a count or instance_count of 0 means that the draw only clears
     // The handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0
     // means that the counts in this struct are used.
     spyi_draw_buffer indirect;
-    uint32_t indirect_count; // number of draws
+    uint32_t indirect_count; // the number of draws
     uint32_t stencil_reference;
     float blend_color[4];
     // The lists come last, and of them only the first target_count and buffer_count elements are set.
@@ -14993,7 +14999,8 @@ typedef struct spyi_draw_work {
     spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_draw_work;
 
-#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets) // bytes before the lists of spyi_draw_work
+// The bytes before the lists of spyi_draw_work.
+#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets)
 SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster. A backend without raster has NULL in its table.
@@ -15014,8 +15021,8 @@ typedef struct spyi_rules {
     const char *suffix; // suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Properties of types in memory.
-    const char *boolean; // type of a plain bool in memory
-    uint8_t bool_size;   // bytes of a bool in memory
+    const char *boolean; // the type of a plain bool in memory
+    uint8_t bool_size;   // the bytes of a bool in memory
     // Vectors of two and four are aligned to their whole size, at most 16 bytes; half3 and half4 are laid
     // out as two pairs.
     bool aligns_vectors;
@@ -15027,7 +15034,8 @@ typedef struct spyi_rules {
     bool block_is_global;
     bool splits_vectors; // vectors of 3 and 4 64-bit scalars are loaded scalar by scalar
     bool packs_words;    // wide variants move small scalars 16 bytes at a time, as uint4
-    // Bytes; larger scalars are loaded one by one, unrolled, instead of four neighbours in a thread.
+    // The most bytes of a scalar in wide variants. Larger scalars are loaded one by one, unrolled, instead of
+    // four neighbours in a thread.
     uint8_t wide_scalar;
     // Properties of parameters. by_address: there are no bindings; a buffer is an address and a count, a
     // uniform buffer is an address, inside the block or buffer that holds it.
@@ -15705,11 +15713,11 @@ typedef enum spyi_null_op_kind {
 
 // One piece of recorded work. It is valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind; // kind of the op; a store of timestamps counts as an upload
+    spyi_null_op_kind kind; // the kind of the op; a store of timestamps counts as an upload
     const spyi_work *work;  // a copy of the work, with its transitions
     bool barrier;
     bool done;
-    uint64_t submit; // number of the work's batch
+    uint64_t submit; // the number of the work's batch
     // For dispatches, draws and labels:
     const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
@@ -15726,7 +15734,7 @@ typedef struct spyi_null_op {
     // A copy sets `to` and `from`, a fill and an upload set `to`, an indirect dispatch sets `from`.
     uint64_t to, to_offset; // handle and offset in bytes
     uint64_t from, from_offset;
-    uint64_t size;    // bytes of the copy, fill or upload
+    uint64_t size;    // the bytes of the copy, fill or upload
     uint32_t pattern; // the pattern of a fill
     const void *data; // `size` bytes of an upload
     // The next members are used only by the backend.
@@ -15750,8 +15758,8 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
 // Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's handle,
-// or a view's handle from a binding; levels and layers are then counted from the view's first. NULL if there
-// are none.
+// or a view's handle from a binding; levels and layers are then counted from the view's first. Returns NULL
+// if there are none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
@@ -15825,15 +15833,15 @@ typedef struct spyi_null_gpu {
     // see only the library's.
     spyi_null_op **ops;
     size_t op_count, op_capacity;
-    size_t done_count; // number of ops that have finished, which are the first ones
+    size_t done_count; // the number of ops that have finished, which are the first ones
     bool no_log;
 
-    uint64_t finished; // number of the last finished submit
+    uint64_t finished; // the number of the last finished submit
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // time of each slot in ticks
     uint32_t label_depth;            // labels pushed and not yet popped
-    int time_state;                  // 0: never begun, 1: begun, 2: ended
+    int time_state;                  // 0 means never begun, 1 begun, 2 ended
 
     spyi_null_func func;
     void *user_data;
@@ -15899,10 +15907,11 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
     bool at_once; // `check` also executes the work, which is not logged
-    // Checks the rules of backend.h. NULL if there are none.
+    // Checks the rules of backend.h. NULL means that there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
     size_t (*keep)(const spyi_work *work, void *bytes); // NULL means the kind's own function
-    size_t (*extra)(const spyi_work *work); // bytes that the op needs besides the work; NULL means 0 bytes
+    size_t (*extra)(const spyi_work *work); // the bytes that the op needs besides the work; NULL means 0
+                                            // bytes
     // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
     void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory
@@ -18002,7 +18011,7 @@ SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // writes
 typedef struct spyi_fit {
     uint32_t cost;              // orders overloads (fit.c)
     uint32_t consumed;          // the number of trailing dimensions of the value that each parameter takes
-    int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
+    int64_t dims[SPY_MAX_RANK]; // the sizes that the consumed dimensions must have
 } spyi_fit;
 
 // Fills *fit for device memory of `element` that feeds a parameter of `type`; returns false if it cannot.
@@ -18038,7 +18047,7 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 typedef struct spyi_type_parts {
     char base[64]; // the base without its namespace
     char *arguments[3];
-    uint32_t count; // number of arguments, those beyond the third included
+    uint32_t count; // the number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
@@ -18229,8 +18238,8 @@ SPYI_FN void spyi_pool_release_held(spy_device *device);
 SPYI_FN void spyi_pool_trim(spy_device *device);
 // Frees the pool; all blocks must have been given back.
 SPYI_FN void spyi_pool_destroy(spy_device *device);
-// Returns the storage of the imported chunk's handle; equal handles share one storage. NULL when out of
-// memory.
+// Returns the storage of the imported chunk's handle; equal handles share one storage. Returns NULL when out
+// of memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 // >>data/texture.h ------------------------------------------------------------------------------------------
@@ -18275,7 +18284,7 @@ struct spy_texture {
     // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // the type of a texel, such as "float4"
-    spy_shape shape;        // sizes for calls that run over the texture
+    spy_shape shape;        // the sizes for calls that run over the texture
     // The views that shaders get, made when first needed; 0 means not made yet. They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
     uint32_t
@@ -18611,20 +18620,20 @@ struct spy_device {
     struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
                                        // off
     struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
-    uint32_t launch_graphs;            // number of launch graphs that plans keep
+    uint32_t launch_graphs;            // the number of launch graphs that plans keep
     bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
-    uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
+    uint64_t epoch;                    // the number of the current hazard epoch, from 1 (hazards.c)
     spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
-    uint64_t last_submit;      // batch of the last work whose uses were noted
+    uint64_t last_submit;      // the batch of the last work whose uses were noted
     uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
                               // was none
     uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
     uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
-    spy_tensor *tensors;       // list of the living tensors
-    spy_texture *textures;     // list of the living textures (texture.h)
-    spy_sampler *samplers;     // list of the living samplers
+    spy_tensor *tensors;       // a list of the living tensors
+    spy_texture *textures;     // a list of the living textures (texture.h)
+    spy_sampler *samplers;     // a list of the living samplers
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
@@ -24591,7 +24600,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
+    int64_t limit = (end - begin) / stride_bytes + 1; // the offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     // No stride may be longer than this, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;
@@ -25158,8 +25167,9 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
     }
 }
 
-// Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
-// gradient. NULL means that neither the view nor the gradient has this element type, or that memory ran out.
+// Returns the view of a gradient that belongs to a measured view. `was` is the element type of the tensor
+// with that gradient. NULL means that neither the view nor the gradient has this element type, or that memory
+// ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
@@ -26696,7 +26706,7 @@ struct spyi_build {
     spy_status status;
     spyi_text error, log;
     spyi_text blob;  // the compiled code, where device->keep_programs is set
-    uint32_t failed; // number of allocations that failed on the thread
+    uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
     // is only loaded.
@@ -27819,7 +27829,7 @@ typedef struct spyi_saved {
     char name[256];
     char dtype[8];
     spy_shape shape;
-    uint64_t begin, end; // offsets in bytes, counted from the end of the head
+    uint64_t begin, end; // the offsets in bytes, counted from the end of the head
 } spyi_saved;
 
 // Returns the name that safetensors has for a dtype.
@@ -27929,8 +27939,9 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
-// that it is not there.
+// >>reading
+// These functions read the parts of JSON that a head of safetensors has. Each function moves *at behind the part
+// that it has read, and returns false when the part is not there.
 
 typedef struct spyi_json {
     const char *at, *end;
@@ -28340,9 +28351,9 @@ SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *ou
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;        // path of the module's file, or NULL
+    const char *path;        // the path of the module's file, or NULL
     const char *source;      // the module's text; NULL means that it is read from `path`
-    size_t source_size;      // bytes of `source`; 0 means that `source` ends with a NUL
+    size_t source_size;      // the bytes of `source`; 0 means that `source` ends with a NUL
     const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
     const char *name; // the name to import the module by; NULL means that it is taken from `path`, or is
@@ -28375,8 +28386,8 @@ SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // the unit's.
 SPYI_FN void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc);
 // Loads the unit again from its current files, linked to `link` instead of the units that it linked before.
-// `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On failure the
-// old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
+// `source` is new text, or NULL; only a unit that was made from text keeps it for later reloads. On failure
+// the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
 // Loads the unit's text once more, with one more macro, and with `appended` behind it. Fails as
@@ -28427,7 +28438,7 @@ typedef enum spyi_callee {
 typedef struct spyi_signature {
     spyi_callee callee;
     char *spelling; // the text before the "(" of a call, without the instance
-    char *display;  // text for messages: "float saxpy(float a, float x, out float y)"
+    char *display;  // the text for messages: "float saxpy(float a, float x, out float y)"
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // its kind may be VOID or OTHER
@@ -28476,12 +28487,12 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
 typedef struct spyi_declarations spyi_declarations;
-// Lists all declarations of the unit's module. NULL when out of memory.
+// Lists all declarations of the unit's module. Returns NULL when out of memory.
 SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
 SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
 SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
-// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL
-// when out of memory.
+// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared.
+// Returns NULL when out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
@@ -28495,7 +28506,7 @@ typedef struct spyi_entry {
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // byte of each parameter in the block, known after compiling
     uint32_t block_size;
-    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of the parameters that take space in the block
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // the offsets of the parameters that take space in the block
     uint32_t place_count;
 } spyi_entry;
 
@@ -28513,17 +28524,18 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 // How a fragment shader's input is computed from the values of the triangle's corners.
 typedef enum spyi_interpolation {
     SPYI_INTERPOLATION_PERSPECTIVE,
-    SPYI_INTERPOLATION_FLAT,  // `nointerpolation`: the value of the triangle's first corner
+    SPYI_INTERPOLATION_FLAT,  // is `nointerpolation`: the value of the triangle's first corner
     SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
 } spyi_interpolation;
 
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
-    char *name;     // name of the struct's field or of the parameter; "" for a result
+    char *name;     // the name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location; // the first location; a matrix takes one for each row
-    uint32_t param;    // index of the parameter that is the input or contains it; UINT32_MAX means the result
+    uint32_t param;    // the index of the parameter that is the input or contains it; UINT32_MAX means the
+                       // result
     bool field;        // the input or output is a field of that parameter or of the result
     char *path;        // for a field: its path in the parameter or result, such as ".light.color";
                        // otherwise ""
@@ -28571,7 +28583,7 @@ SPYI_FN void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint3
 
 typedef enum spyi_input_kind {
     SPYI_INPUT_GROUP, // a struct with resources in it or an array of resources; its members follow
-    SPYI_INPUT_DATA,  // bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
+    SPYI_INPUT_DATA,  // the bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
     // A binding of its own: a structured, byte-address or typed buffer, a texture, a sampler, or an array's
     // element.
     SPYI_INPUT_BINDING,
@@ -28594,7 +28606,7 @@ typedef struct spyi_input {
 #define SPYI_MOST_UNIFORMS 32
 
 typedef struct spyi_inputs {
-    spyi_input *items; // list of inputs; a group stands before its members
+    spyi_input *items; // a list of inputs; a group stands before its members
     uint32_t count;
     uint32_t binding_count; // Number of bindings. The entry point's bindings come first in its order, used or
                             // not.
@@ -28602,7 +28614,7 @@ typedef struct spyi_inputs {
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes of each uniform buffer
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // the bytes of each uniform buffer
     // CUDA: the place of each uniform buffer's address in the kernel's inputs.
     spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS];
 } spyi_inputs;
@@ -28619,7 +28631,7 @@ SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 typedef struct spyi_code {
     void *data; // SPIR-V words for the driver (the language in OpSource set to 0), or CUDA text with its NUL.
     size_t size;
-    size_t prelude_size;    // bytes of Slang's prelude, with which CUDA text begins
+    size_t prelude_size;    // the bytes of Slang's prelude, with which CUDA text begins
     uint8_t hash[20];       // Slang's entry-point hash
     spyi_inputs inputs;     // The kernel's inputs. Their bindings in the code are in set 0, the uniform
                             // buffers last.
@@ -28735,7 +28747,7 @@ enum {
 enum {
     SPYI_SL_CATEGORY_INPUT = 5,   // locations of a stage's inputs
     SPYI_SL_CATEGORY_OUTPUT = 6,  // locations of a stage's outputs
-    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes of uniform data
+    SPYI_SL_CATEGORY_UNIFORM = 8, // the bytes of uniform data
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
@@ -29114,7 +29126,7 @@ typedef struct spyi_sl_library {
     char *path;         // the path by which it was opened
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it
-    uint32_t users;     // number of compilers that use it
+    uint32_t users;     // the number of compilers that use it
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
 } spyi_sl_library;
 #undef SPYI_SL_POINTER
@@ -29185,7 +29197,7 @@ typedef struct spyi_sl_sources {
     const char *path;
     const spyi_text *content;
 } spyi_sl_sources;
-// Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
+// Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden` is the path of a
 // generated file, whose locations are left out, or NULL. With `sources` each error and warning is followed by
 // its source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
@@ -29231,7 +29243,7 @@ struct spyi_sl_live {
     uint32_t link_count;
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
-    size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
+    size_t kept_kib;      // an estimate of the KiB that queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means that the type has not been looked up
                           // yet
     uint32_t by_id_count;
@@ -29267,13 +29279,13 @@ struct spyi_compiler {
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
-    uint64_t embedded_hash;         // hash of the embedded modules' text
+    uint64_t embedded_hash;         // a hash of the embedded modules' text
     struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
                                     // none
     bool packed, recording;         // `store` is a pack: it either takes libslang's place or is recorded
     spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
-    spyi_atomic unit_count;         // number of units that were made so far, which gives each unit its serial
+    spyi_atomic unit_count; // the number of units that were made so far, which gives each unit its serial
     spy_file_hook hook;
     spyi_atomic loads;
     spyi_atomic code_hits, code_misses; // kernels whose code the store had, and kernels whose code it had not
@@ -29288,7 +29300,7 @@ typedef struct spyi_sl_watched {
 struct spyi_unit {
     spyi_compiler *compiler;
     uint32_t serial;        // unique in the compiler
-    spyi_atomic references; // count of its owner and of the units that link it
+    spyi_atomic references; // the count of its owner and of the units that link it
     char *name, *path;
     char *given_name, *given_path; // copies of the desc's strings; NULL if not given
     char *appended;                // text behind the module's own; NULL if there is none
@@ -29311,7 +29323,7 @@ struct spyi_unit {
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
     spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
-    spyi_text cuda_kernels; // names of the unit's [CudaKernel] functions, one on each line, if
+    spyi_text cuda_kernels; // the names of the unit's [CudaKernel] functions, one on each line, if
                             // cuda_kernels_asked is set
     // For the unit's functions, one on each line: the name of a function that is nothing but a network, or
     // "!" and the name of another function.
@@ -29321,8 +29333,8 @@ struct spyi_unit {
     uint32_t derivative_count;
     struct spyi_sl_nested *nested; // the functions and calls that nested.c has read from the unit's modules;
                                    // NULL if it has read none yet
-    char **imports;                // names of the module_count modules
-    size_t module_count;           // number of modules in the session just after loading the unit
+    char **imports;                // the names of the module_count modules
+    size_t module_count;           // the number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
     // The unit's name in questions of memo.h: equal for units of equal text, imports and options. If it is
@@ -29346,8 +29358,8 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
-// a lost worker. `kib`: KiB that the coming query will leave in it. Returns NULL if the session is lost and
-// no fresh one can be made.
+// a lost worker. `kib` is the KiB that the coming query will leave in it. Returns NULL if the session is lost
+// and no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // may only be called on the session's worker thread
 // Calls loadModuleFromSourceString() so that the task's caller may leave. NULL means that the text does not
@@ -30045,7 +30057,7 @@ static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
 
 typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
-    spyi_diagnostic_field detail; // text of the first span at the primary line's location
+    spyi_diagnostic_field detail; // the text of the first span at the primary line's location
     bool open;                    // the primary line is not yet written
     const char *hidden;
     const spyi_sl_sources *sources; // NULL means that no source lines are quoted
@@ -30188,7 +30200,7 @@ static spyi_sl_library spyi_sl_the_library;
 // The functions of the library by name. A table makes less code than a call for each function.
 typedef struct spyi_sl_symbol {
     const char *name;
-    size_t offset; // offset of the function's member in spyi_sl_library
+    size_t offset; // the offset of the function's member in spyi_sl_library
 } spyi_sl_symbol;
 
 #define SPYI_SL_SYMBOL(result, name, arguments) { #name, offsetof(spyi_sl_library, name) },
@@ -30397,7 +30409,7 @@ typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
     bool done;
-    uint32_t failed; // number of allocations that failed on the worker's thread
+    uint32_t failed; // the number of allocations that failed on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
@@ -30415,10 +30427,10 @@ struct spyi_sl_worker {
     bool threw;                 // libslang has thrown an exception, so that the thread never returns
     void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
-    uint32_t ask_failed;   // number of allocations that failed in `ask`
-    spyi_sl_live *closing; // list of sessions to close
+    uint32_t ask_failed;   // the number of allocations that failed in `ask`
+    spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
-    uint32_t lives;        // number of open sessions
+    uint32_t lives;        // the number of open sessions
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
@@ -32228,11 +32240,11 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
-        spyi_memo_text_into(out, unit->appended); // text of the library itself, for gradients of one draw
+        spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
+    spyi_memo_hash given; // a hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;
@@ -32909,8 +32921,8 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 
 // Units: creates them from a module's text or file, and loads, reloads and releases them.
 
-// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL when out of
-// memory.
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. Returns NULL when
+// out of memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };
     if (!name && path) {
@@ -33025,8 +33037,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-// Gets the unit's text or precompiled bytes, from the desc or its file. `instead`: text to use this time
-// instead of the file's, or NULL.
+// Gets the unit's text or precompiled bytes, from the desc or its file. `instead` is the text to use this
+// time instead of the file's, or NULL.
 static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instead, spyi_text *content,
                                     spyi_text *error) {
     spyi_unit *unit = loading->unit;
@@ -34418,7 +34430,7 @@ typedef struct spyi_ir_call {
 } spyi_ir_call;
 
 typedef struct spyi_ir_function {
-    uint64_t link; // hash of the name that is the same in all modules
+    uint64_t link; // a hash of the name that is the same in all modules
     char *name;    // NULL means that no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
@@ -34693,7 +34705,7 @@ static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
 typedef struct spyi_ir_walk { // A walk over the lines of a module's text.
     const char *at;
     spyi_ir_slice line, link, name; // link and name come from the decorations before the line
-    spyi_ir_slice outer;            // id of the top-level func or generic around the line
+    spyi_ir_slice outer;            // the id of the top-level func or generic around the line
     int depth;
     bool no_diff;
 } spyi_ir_walk;
@@ -34876,10 +34888,10 @@ SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module)
 // modules' text in Slang's IR (slang_ir.c) is checked before code is made.
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // results for the kernel's module and for the unit's modules
+    const spyi_sl_nested *parts[2]; // the results for the kernel's module and for the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // names of the call without a derivative; NULL means none found
+    const char *caller, *callee; // the names of the call without a derivative; NULL means none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
@@ -35704,7 +35716,7 @@ typedef struct spyi_sl_pending {
     const spyi_type *type;
     spyi_sl_type *slang;
     bool open;
-    uint32_t depth; // number of structs around the position where the type was found
+    uint32_t depth; // the number of structs around the position where the type was found
 } spyi_sl_pending;
 
 typedef struct spyi_sl_builder {
@@ -35712,8 +35724,8 @@ typedef struct spyi_sl_builder {
     spyi_unit *unit;
     const spyi_sl_library *lib;
     spyi_sl_live *live;
-    uint32_t open;  // number of generic declarations around the walk
-    uint32_t depth; // number of structs around the fields that are being listed
+    uint32_t open;  // the number of generic declarations around the walk
+    uint32_t depth; // the number of structs around the fields that are being listed
     spyi_sl_pending *pending;
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // Types that the walk has found so far; an extension's type is searched among them.
@@ -35773,7 +35785,7 @@ typedef struct spyi_sl_nodes {
 // The declaration that a walk is inside of, and whose children it lists.
 typedef struct spyi_sl_scope {
     spy_decl_kind kind;
-    const char *path;      // path of the declaration; "" at the root
+    const char *path;      // the path of the declaration; "" at the root
     const spyi_type *type; // for a struct, its type, which knows its fields' offsets; otherwise NULL
     spyi_sl_decl *decl;
     int depth;
@@ -36928,7 +36940,7 @@ static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
     else b->to->failed = true;
 }
 
-// Adds a struct, enum, interface or class. `slang`: its type; NULL if libslang does not give it.
+// Adds a struct, enum, interface or class. `slang` is its type; NULL if libslang does not give it.
 static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                               spyi_sl_nodes *out) {
@@ -37299,13 +37311,13 @@ enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
 // The position of a walk in Slang's layout.
 typedef struct spyi_sl_at {
-    size_t set, binding;           // numbers of the next descriptor
+    size_t set, binding;           // the numbers of the next descriptor
     size_t offset;                 // byte offset in the uniform buffer
-    size_t data_set, data_binding; // numbers of the uniform buffer
-    size_t data_size;              // bytes of the uniform buffer
+    size_t data_set, data_binding; // the numbers of the uniform buffer
+    size_t data_size;              // the bytes of the uniform buffer
     uint32_t holder; // with rules->by_address: number of the uniform buffer, as in spyi_parameter_place
     bool parameter;
-    size_t entry_set, entry_binding; // numbers of the entry point's first parameter
+    size_t entry_set, entry_binding; // the numbers of the entry point's first parameter
     int depth;
 } spyi_sl_at;
 
@@ -37321,7 +37333,7 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-// inputs.c: appends an input and its binding, and returns the binding. NULL when out of memory.
+// Appends an input and its binding, and returns the binding (inputs.c). Returns NULL when out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
 // With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
@@ -38751,7 +38763,7 @@ typedef struct spyi_addition_id {
     // none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
-    uint32_t stores;              // number of elements stored in `block`
+    uint32_t stores;              // the number of elements stored in `block`
     bool backward, zero, context; // the name has SPYI_ADDITION_BACKWARD, _ZERO or _CONTEXT in it
     bool gradient;                // the value depends on the gradients that the function is given
     // An access chain has an index that is not constant, or a store in `block` to the variable has one.
@@ -39127,7 +39139,7 @@ enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
     uint32_t at;     // the word of the id's definition; 0 means that it has none
-    uint32_t uses;   // number of words in functions that equal the id, without its definition
+    uint32_t uses;   // the number of words in functions that equal the id, without its definition
     bool zeros, sum; // the function is Slang's dzero or dadd of an array type
     bool escapes;    // an instruction uses the variable and does not load or store all of it
 } spyi_sparse_id;
@@ -39147,7 +39159,7 @@ typedef struct spyi_sparse_code {
 typedef struct spyi_sparse_sum {
     uint32_t variable, pointer_type, depth, value;
     uint32_t indices[SPYI_SPARSE_DEPTH];
-    uint32_t scratch[3]; // ids of removed instructions, which the new ones use
+    uint32_t scratch[3]; // the ids of removed instructions, which the new ones use
 } spyi_sparse_sum;
 
 static const uint32_t *spyi_sparse_at(const spyi_sparse_code *c, uint32_t instruction) {
@@ -40033,7 +40045,8 @@ static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     return false;
 }
 
-// Returns whether an expression depends on gradients. `state`: a byte for each name, 1 when its value does.
+// Returns whether an expression depends on gradients. `state` has a byte for each name, which is 1 when its
+// value does.
 static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
                                         const uint8_t *state) {
     const char *token;
@@ -40945,7 +40958,7 @@ struct spy_function {
     spy_module *module;
     char *name;
     spyi_declared *declared;  // the declarations; NULL if spy_find_function() found the function
-    uint32_t id;              // part of the plan key
+    uint32_t id;              // a part of the plan key
     spyi_overloads overloads; // empty after a reload that removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
@@ -41032,8 +41045,9 @@ SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spy
 // this position among those without a name. NULL means that nothing is declared.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
-// Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in one allocation
-// that the caller frees. *at becomes the place of the first text. NULL when out of memory.
+// Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in
+// one allocation that the caller frees. *at becomes the place of the first text. Returns NULL when out of
+// memory.
 SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at);
 // Returns the bytes that the texts of one declaration need.
 SPYI_FN size_t spyi_declared_texts(const char *name, const char *type);
@@ -42593,7 +42607,7 @@ typedef struct spyi_leaf {
     // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // the kind, whose `bind` fills the members up to kind_type
-    uint32_t field_size, field_align; // bytes in the parameter block; size 0 means that it has no field
+    uint32_t field_size, field_align; // the bytes in the parameter block; size 0 means that it has no field
     // For a tensor passed whole: the function may read it, or write it anywhere. For a texture: it is read,
     // or may be written.
     bool reads, writes;
@@ -44061,8 +44075,8 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool typed, texels, writes; // `typed`: elements have a type T; `texels`: they are texels; `writes`:
-                                // kernels may write them
+    bool typed, texels, writes; // typed: elements have a type T; texels: elements are texels; writes: kernels
+                                // may write elements
     bool one;                   // the buffer is the address of one element
 } spyi_buffer_families[] = {
     { "StructuredBuffer", true, false, false, false },
@@ -44947,7 +44961,8 @@ static bool spyi_sampler_binding(const spyi_leaf *leaf, const spyi_value *value,
 
 static uint32_t spyi_sampler_uses(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
     (void)value, (void)reads, (void)writes, (void)uses;
-    return 0; // nothing writes it, and the driver's object lives as long as the device
+    return 0; // no use is noted, because nothing writes a sampler, and the driver's object lives as long as
+              // the device
 }
 
 static const spyi_kind_resource spyi_sampler_resource = { { SPYI_KIND_SAMPLER, 0 },
@@ -45957,7 +45972,7 @@ SPYI_COLD_END
 // The threads of a dispatch, whose number the caller gives.
 
 typedef struct spyi_threads {
-    uint32_t count[3];        // number of threads in x, y, z
+    uint32_t count[3];        // the number of threads in x, y, z
     uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
     const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL means that `count` is
@@ -45986,8 +46001,8 @@ typedef struct spyi_values {
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL if there are none
-    uint32_t global_count;           // values of globals and of their fields
-    uint32_t grad_count;             // values of gradients of tensors
+    uint32_t global_count;           // the values of globals and of their fields
+    uint32_t grad_count;             // the values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set
     spy_shape thread_count;          // options->thread_count
     const spyi_threads *threads;     // threads of a dispatch; NULL means that this is a call
@@ -46030,7 +46045,7 @@ typedef struct spyi_options {
     char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // size of a thread group; 0 means that the library chooses
+    uint32_t threads[3]; // the size of a thread group; 0 means that the library chooses
     spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0 means no call groups
     uint32_t count_rank; // call_group_shape, aligned at the last dimension; rank 0 means no call groups
     spy_call_mode mode;
@@ -46068,7 +46083,7 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // index of its leaf; -1 means that it is built from fields
+    int32_t leaf;          // the index of its leaf; -1 means that it is built from fields
     uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
@@ -46093,7 +46108,7 @@ typedef struct spyi_bound {
     uint32_t node_count;
     uint32_t param_count; // parameters that get an argument
     bool has_result;      // nodes[param_count] is "_result"
-    uint32_t rank;        // dimensions of the kernel
+    uint32_t rank;        // the dimensions of the kernel
     bool strict;          // strict_broadcasting of the module
     spyi_options options;
     bool uses_library;  // expressions of some leaf need `import slangpy_kernel` and the call's shape
@@ -46131,11 +46146,11 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
 // network.
 typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // numbers of leaves: the network's parameters, rows of inputs, rows of
-                                       // outputs
+    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
+                                       // rows of outputs
     bool wgmma;                        // the engine is wgmma; otherwise mma.sync
     uint32_t threads, shared_bytes;    // threads and shared memory of a group
-    uint32_t rows;                     // rows that a group takes at a time
+    uint32_t rows;                     // the rows that a group takes at a time
     uint32_t resident;                 // groups that one multiprocessor runs at the same time
     uint32_t shape, options;           // arguments of spyi_mlp_forward()
 } spyi_batch;
@@ -46162,13 +46177,13 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
-    uint32_t offset;  // offset of the part in the uniform buffer, in bytes
-    uint32_t element; // index of the element, if `part`
+    uint32_t offset;  // the offset of the part in the uniform buffer, in bytes
+    uint32_t element; // the index of the element, if `part`
     bool part;        // the path names an element of an unsized array
 } spyi_found;
 
-// Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the
-// entry point, otherwise a global. Returns false if there is none.
+// Finds the input, or the part of an input's plain data, that the path names. With `parameter` true it is a
+// parameter of the entry point, otherwise a global. Returns false if there is none.
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
@@ -46179,7 +46194,7 @@ SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, co
 // bind_input.c: one leaf of a value for an input, before it is known where a kernel has that input.
 typedef struct spyi_input_leaf {
     spyi_leaf leaf;   // leaf.path is owned
-    const char *root; // path of the value's input, borrowed
+    const char *root; // the path of the value's input, borrowed
     uint32_t shown;   // leaf.path is for messages: its first `shown` characters stand for the root
     bool parameter;   // the input is a parameter of the entry point, otherwise a global
 } spyi_input_leaf;
@@ -46230,7 +46245,7 @@ typedef struct spyi_attempt {
     bool spread; // the call may run over values of spy_map_value()
     bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
+    uint32_t pair; // the index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
     bool constant; // the value being bound takes no part in derivatives
     bool refused;  // the function has no derivative: later failures must not replace this reason
@@ -47821,7 +47836,7 @@ static bool spyi_check_passed_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < a->values->count; i++) {
         const spyi_value *items = a->values->items;
         uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
-        const char *path = NULL; // path of the first leaf of the struct or pair
+        const char *path = NULL; // the path of the first leaf of the struct or pair
         bool taken = end == i;
         for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
             const spyi_leaf *leaf = &b->leaves[l];
@@ -48352,7 +48367,8 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form` is 3 to 7. Returns NULL if there is no such
+// type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -48564,7 +48580,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
     q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
-    uint32_t most = 0; // number of dimensions that all views together can consume
+    uint32_t most = 0; // the number of dimensions that all views together can consume
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_type *type = open->params[p].type;
         const spyi_value *whole = &a->values->items[of_param[p]],
@@ -48681,7 +48697,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes = (uint8_t *)spyi_calloc(
-        values->count + 1, 1); // number of trailing dimensions of each value on whose sizes types depend,
+        values->count + 1, 1); // the number of trailing dimensions of each value on whose sizes types depend,
                                // over all overloads that fit
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
@@ -48821,7 +48837,7 @@ enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
 // The generic arguments of an MLP.
 typedef struct spyi_mlp {
     long inputs, outputs, width, depth;
-    int activation; // number of the activation in mlp_batch.slang; -1 if it has none
+    int activation; // the number of the activation in mlp_batch.slang; -1 if it has none
     bool plain_end; // the output activation is NoActivation
     bool bias;
     bool rounds, mixed; // rounds: T is half or Mixed; mixed: T is Mixed
@@ -49790,8 +49806,8 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 
 // >>wide.c
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
-// spyi_wide_value() writes the current element's value of a wide leaf as an expression of its vectors; the
-// next function puts its variable back into them.
+// spyi_wide_value() writes the current element's value of a wide leaf as an expression of its vectors;
+// spyi_wide_store() puts its variable back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 // Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
@@ -51893,7 +51909,7 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void) {
 //
 // Rows of groupshared memory are one word longer than the tile, so that neither rows nor columns meet in one bank.
 
-// spyi_tile_columns() returns the number of threads along a row of the tile; the next function returns the
+// spyi_tile_columns() returns the number of threads along a row of the tile; spyi_tile_step() returns the
 // number of rows between two elements of a thread.
 static uint32_t spyi_tile_columns(const spyi_emit_state *s) {
     return s->key->tile / s->key->width;
@@ -52899,8 +52915,8 @@ typedef struct spyi_launch_leaf {
     uint64_t begin, end; // the elements' bytes in the storage, from `begin` up to `end`
     uint64_t reach;      // the end of the bytes that are read, since the last vector of a wide variant may
                          // pass `end`
-    int64_t strides[SPY_MAX_RANK]; // strides for each collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // strides for each consumed dimension, in elements
+    int64_t strides[SPY_MAX_RANK]; // the strides for each collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // the strides for each consumed dimension, in elements
     uint32_t memory_size;          // the bytes of one memory element
     uint64_t binding_offset;       // the bytes from the start of the chunk; used with bindings
     uint64_t storage_offset;       // the bytes from the chunk's start to the storage at the time when
@@ -53167,7 +53183,7 @@ struct spyi_cache {
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values *values; // the values of the call that is inside the device
-    spyi_values *spare;  // values for other calls, while some calls work outside of the device
+    spyi_values *spare;  // the values for other calls, while some calls work outside of the device
     // The plan whose last run was one dispatch that can be repeated unchanged, and its variant; NULL means
     // that the device's last run was not such a one.
     spyi_plan *ran;
@@ -55730,7 +55746,8 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
+// groups.c: fills launch->groups. `group` has the sizes of a call group in elements, and is read if
+// key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error);
@@ -55771,7 +55788,7 @@ typedef struct spyi_sink_table {
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan, const spyi_values *values);
     void (*drop_call)(spyi_sink *sink); // removes the records of a failed call
-    // Records a draw, whose pipeline is among its uses. `name`: the name of the list's operation.
+    // Records a draw, whose pipeline is among its uses. `name` is the name of the list's operation.
     spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
                               uint32_t use_count, bool untracked, spyi_text *error);
 } spyi_sink_table;
@@ -55914,10 +55931,10 @@ typedef struct spyi_again_item {
     uint8_t op;           // a spyi_again_op
     uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
     uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
-    uint16_t leaf;        // index in the plan's leaves
+    uint16_t leaf;        // the index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
-    uint8_t **places; // addresses of the places in the blocks of its value or address
+    uint8_t **places; // the addresses of the places in the blocks of its value or address
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
     // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
@@ -55936,10 +55953,10 @@ typedef struct spyi_again_item {
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
-    uint8_t *launched; // copy of the block, as the launch's graph got it last
+    uint8_t *launched; // a copy of the block, as the launch's graph got it last
     uint32_t groups[3];
-    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there is
-                           // none
+    uint64_t sums_bytes;   // the bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there
+                           // is none
     bool finishes;         // the dispatch reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // entries of spyi_again.sums for this dispatch: the first, and one past the last
 } spyi_again_step;
@@ -55967,10 +55984,10 @@ typedef struct spyi_again {
     const spyi_use *writes_from, *writes_to; // range of direct_uses that contains all uses that write
     const spyi_again_item
         *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
-    uint32_t arg_count; // number of the arguments
+    uint32_t arg_count; // the number of the arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
-    uint32_t runs;       // number of calls of several steps that were made without a graph
+    uint32_t runs;       // the number of calls of several steps that were made without a graph
 } spyi_again;
 
 typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&
@@ -56014,7 +56031,7 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
 // The record of a plan's last dispatch, for the next one that has the same arguments (same.c).
 
 #define SPYI_SAME_VALUES 24 // most arguments of such a dispatch, with two more for each pair
-#define SPYI_SAME_NAME 40   // bytes of a name, with its NUL
+#define SPYI_SAME_NAME 40   // the bytes of a name, with its NUL
 
 typedef struct spyi_same_value {
     uint64_t what; // spy_arg.kind and .direction
@@ -56060,7 +56077,7 @@ struct spy_prepared {
     spyi_values values;   // copies that the thread reads
     spyi_kept_options kept;
     spyi_plan *made;   // the plan that the thread made
-    spy_status status; // result of the last compilation
+    spy_status status; // the result of the last compilation
     spyi_text error;
     spyi_text made_error;
     spy_status made_status;
@@ -56127,7 +56144,7 @@ typedef struct spyi_pipeline {
     spyi_plan *plans[SPYI_RASTER_STAGES];
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
-    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both stages
+    uint32_t offsets[SPYI_RASTER_STAGES]; // the offset of each stage's block in the block of both stages
     bool handles;                         // functions of the pipeline use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
@@ -56146,11 +56163,11 @@ typedef struct spyi_raster_part {
 // the place of its value.
 typedef struct spyi_flat_item {
     const spyi_leaf *leaf;
-    uint32_t offset; // offset in the stage's block
+    uint32_t offset; // the offset in the stage's block
     uint32_t bytes;  // how many bytes are copied as they are; 0 means that `op` converts the value
     uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
     uint8_t kind, dtype;
-    uint8_t number; // number of the draw's argument
+    uint8_t number; // the number of the draw's argument
     size_t count;   // the same as spy_arg.count
     int64_t dims[2];
 } spyi_flat_item;
@@ -56164,9 +56181,10 @@ typedef struct spyi_stage_again {
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
     spyi_plan *plan; // the use holds one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
-    spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
+    spyi_value *items; // the values of the stage's arguments, after `systems` values of its inputs and
+                       // outputs
     uint32_t capacity, count, systems;
-    size_t arg_count; // number of arguments of the whole draw
+    size_t arg_count; // the number of arguments of the whole draw
 } spyi_stage_again;
 
 struct spy_raster {
@@ -56183,7 +56201,7 @@ struct spy_raster {
     uint32_t layout_count;
     char **instance_attributes;
     uint32_t instance_attribute_count;
-    spyi_pipeline *pipelines; // list of pipelines, the most recently used one first; one reference each
+    spyi_pipeline *pipelines; // a list of pipelines, the most recently used one first; one reference each
     uint32_t pipeline_count;
     // The uses of the running draw. The memory is kept so that draws do not allocate.
     spyi_use *uses;
@@ -56228,13 +56246,13 @@ typedef struct spyi_drawing {
     spyi_draw_work work;
     spyi_raster_state state;
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
-    uint32_t use_count, target_uses; // number of uses in raster->uses, and of the uses of targets, which come
-                                     // first
+    uint32_t use_count, target_uses; // the number of uses in raster->uses, and of the uses of targets, which
+                                     // come first
     bool untracked;
     // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
     // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // names of these buffers, for messages
+    const char *least_vertices, *least_instances; // the names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
@@ -56251,8 +56269,8 @@ SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets how draws rep
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
-// draw_again.c: learns how the stage was bound, for draws with arguments of the same names and kinds.
-// `given`: the arguments that the stage was bound with.
+// draw_again.c: learns how the stage was bound, for draws with arguments of the same names and kinds. `given`
+// are the arguments with which the stage was bound.
 SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given);
 // Takes the arguments for a stage that is bound as in an earlier draw, and sets the stage's plan and variant.
 // Otherwise returns false and leaves the draw unchanged. `values` are filled unless the stage is flat.
@@ -56304,7 +56322,7 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 typedef struct spyi_draw_form {
     uint8_t channels[SPY_MOST_TARGETS]; // bits of the channels whose gradients count: 1 red ... 8 alpha; 0 if
                                         // the target has no gradient
-    uint8_t columns[SPY_MOST_TARGETS];  // columns of each target's gradient
+    uint8_t columns[SPY_MOST_TARGETS];  // the columns of each target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];   // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
     uint8_t vertices;                   // the vertex function has gradients too
     uint8_t edges;                      // gradients include the movement of edges; only with `vertices`
@@ -56518,8 +56536,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         for (uint32_t d = 0; d < launch->shape.rank; d++)
             if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
                 (launch->plain &&
-                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the order
-                                                        // is the same for all sizes
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the
+                                                        // order is the same for all sizes
                 shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
@@ -57065,7 +57083,7 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
                    team = spyi_team_size(&launch->key, group);
     const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
     uint32_t scalars = 0, units = 1, most, width = 1;
-    size_t bytes = 0; // bytes of one unit, over all leaves
+    size_t bytes = 0; // the bytes of one unit, over all leaves
     spyi_way_taken taken;
     if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
     memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
@@ -60438,7 +60456,7 @@ typedef struct spyi_resolving {
     spy_binding *bindings;
     uint32_t count;
     spyi_text strings;
-    size_t size; // bytes of all strings; more than strings.size if memory ran out
+    size_t size; // the bytes of all strings; more than strings.size if memory ran out
 } spyi_resolving;
 
 // Adds a string with its NUL, and returns its offset as if it were a pointer.
@@ -60461,7 +60479,7 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// Writes the binding of a node, then those of its fields. `parent`: the path of the parent, or "".
+// Writes the binding of a node, then those of its fields. `parent` is the path of the parent, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
@@ -60586,7 +60604,7 @@ void spy_release_resolution(spy_resolution *resolution) {
 typedef struct spyi_checked {
     char path[64];                    // "x", "light.color", "_result"
     spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
-    int64_t count;                    // number of scalars
+    int64_t count;                    // the number of scalars
     spy_dtype dtype;
     bool input, output; // set when the call is bound; a tensor with neither takes no part
     double *seeds, *plus, *minus,
@@ -61943,14 +61961,14 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
 
 // A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
-    uint64_t count, stride; // number of values, and bytes from one to the next
+    uint64_t count, stride; // the number of values, and bytes from one to the next
 } spyi_elements;
 
 // Returns whether the tensor is a list of scalars or vectors of the type.
 static bool spyi_elements_of(const spy_tensor *t, const spyi_type *input, spyi_elements *out) {
     const spyi_type *e = t->type;
     uint32_t rank = t->shape.rank, last = rank - 1,
-             wanted = 0; // number of trailing dimensions that belong to one value
+             wanted = 0; // the number of trailing dimensions that belong to one value
     int64_t pack = 1;
     if (e->kind == SPYI_TYPE_SCALAR && input->kind == SPYI_TYPE_VECTOR) {
         if (rank < 1 || t->shape.dims[last] != input->columns ||
@@ -63869,8 +63887,8 @@ typedef struct spyi_draw_pass {
     bool reversed;                                // larger depths are in front
     spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // for each buffer of the form, a tensor with the numbers of
                                                   // attributes, of shape (n, columns)
-    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
-                                                  // struct has
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // the columns of each of these tensors; 0 means as many as
+                                                  // its struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
@@ -67458,7 +67476,7 @@ typedef struct spyi_fused_step {
     const spyi_type *type; // NULL means that the type is not known yet
     char *name;            // the name of the input, member, operator or type, depending on `kind`
     uint32_t *operands;    // the numbers of the steps that are operands
-    char **names;          // names of the operands; NULL means that no operand has a name
+    char **names;          // the names of the operands; NULL means that no operand has a name
     uint32_t count;        // the number of operands
     // These members belong to a SPYI_STEP_CALL.
     spy_function *function;

@@ -41,9 +41,10 @@ typedef struct spy_cuda_desc {
     void *stream;               // CUstream of that context, which must stay valid until the device is
                                 // released or given another stream by spy_cuda_set_stream(); NULL means that
                                 // the device creates one
-    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
-                                // SLANGPY_NVRTC_LIBRARY or, without it, a search
-    const char *driver_library; // path of the driver's library; NULL means that the system's search finds it
+    const char *nvrtc_library;  // the path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment
+                                // variable SLANGPY_NVRTC_LIBRARY or, without it, a search
+    const char *driver_library; // the path of the driver's library; NULL means that the system's search finds
+                                // it
     // launch each kernel by cuLaunchKernel, so that profilers list it by name. false means that a kernel that
     // is launched repeatedly becomes a CUDA graph of one node, whose launch takes half the time, unless the
     // environment has CUDA_LAUNCH_BLOCKING=1
@@ -92,8 +93,8 @@ SPY_API spy_status spy_cuda_set_current_context(void *context);
 
 // Creates a tensor over the program's own device memory: `size_bytes` bytes from `address` (CUdeviceptr) on.
 // desc->data must be NULL. The memory must outlive the tensor and all calls with it. The caller releases the
-// tensor. NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is not
-// CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
+// tensor. Returns NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is
+// not CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
 SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                            const spy_tensor_desc *desc);
 
@@ -1347,8 +1348,8 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL when out of
-// memory.
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. Returns NULL when
+// out of memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
@@ -1393,7 +1394,7 @@ typedef struct spyi_cuda_kernel {
     spyi_cu_pointer globals; // the address of the module's global parameters; 0 means that it has none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // the offsets of the parameters in the block
     spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
@@ -1446,7 +1447,7 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cu_event time_events[2]; // the device creates them at their first use
     int timing;                   // 0 means that no time was begun, 1 that one was begun, 2 that it has ended
-    uint64_t timing_batch;        // batch in which the time ended
+    uint64_t timing_batch;        // the batch in which the time ended
     spyi_cu_module mark_module;   // the module of the kernel that stores the GPU's time
     spyi_cu_function mark;
     spyi_cu_module blit_module; // the module of the kernel that scales texels; NULL means that no blit was
@@ -2618,7 +2619,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
     profile->max_uniforms = 32;
-    profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
+    profile->max_uniform_bytes = 65536; // the size of the constant memory for global parameters
     limits->fill_alignment = 4;
     profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
     profile->tiles_from = SPYI_TILES_FROM;
@@ -3745,7 +3746,7 @@ SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kern
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
-// time, whose graph is freed. NULL when all kernels with a graph were launched recently.
+// time, whose graph is freed. Returns NULL when all kernels with a graph were launched recently.
 static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
     spyi_cuda_kernel **oldest = &gpu->repeating[0];
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {

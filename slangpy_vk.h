@@ -48,13 +48,14 @@ typedef struct spy_vk_desc {
     const char *const *enabled_features;   // the members of spy_vk_required_features().optional_features that
                                            // `device` was created with; other optional features count as
                                            // missing, because Vulkan cannot be asked for them
-    uint32_t enabled_feature_count;        // number of enabled_features
+    uint32_t enabled_feature_count;        // the number of enabled_features
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_vk_desc;
 
-// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From then
-// on both devices take a lock around each use of the queue. What *desc points to belongs to `device`, which must
-// outlive the other spy_device. SPY_ERROR_INVALID_ARGUMENT for a device of another backend. Threads: any.
+// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From
+// then on both devices take a lock around each use of the queue. What *desc points to belongs to `device`,
+// which must outlive the other spy_device. Returns SPY_ERROR_INVALID_ARGUMENT for a device of another
+// backend. Threads: any.
 SPY_API spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc);
 
 // The extensions and features that an engine's VkDevice must be created with. The strings and arrays are
@@ -141,7 +142,7 @@ SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphor
 // the usages storage buffer, shader device address, transfer source and transfer destination; for group
 // counts also indirect buffer, and for Buffer<T> and RWBuffer<T> also uniform and storage texel buffer.
 // desc->data must be NULL. The buffer must outlive the tensor and all calls with it. The caller releases the
-// tensor. NULL on failure. Threads: any.
+// tensor. Returns NULL on failure. Threads: any.
 SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
                                          uint64_t size_bytes, const spy_tensor_desc *desc);
 // Sets *buffer to the VkBuffer of a tensor and *offset_bytes to the position of its first element. Threads:
@@ -6054,7 +6055,7 @@ SPYI_COLD_BEGIN
 // begun. The first one in the list is the oldest, and its work has the lowest batch numbers.
 
 #define SPYI_VK_SERIAL_BITS 48u
-#define SPYI_VK_MANY_RECORDINGS 64u // number of unreported recordings at which the log warns about them
+#define SPYI_VK_MANY_RECORDINGS 64u // the number of unreported recordings at which the log warns about them
 
 static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
     gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;

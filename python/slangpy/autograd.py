@@ -24,7 +24,7 @@ _again: Any = None  # the torch.autograd.Function of gradients, for gradients of
 def _look_at(function):
     """Returns what autograd needs to know of a function: whether a call may write an argument (one of its overloads has an out or inout
     parameter, or is a mutating method), whether it returns a value (None if its overloads differ), the dimensions of one value of its
-    result (-1: not known), a dict that _Call.run fills, and whether the device is CUDA's."""
+    result (-1 means not known), a dict that _Call.run fills, and whether the device is CUDA's."""
     names = _known.setdefault(function.module, {})
     name = function.full_name
     reflected, facts = names.get(name, (None, None))

@@ -178,7 +178,7 @@ def _given(kind, first, desc):
     return value if value is None or isinstance(value, kind) else kind(value)
 
 
-_numbers = itertools.count(1)  # numbers of callbacks
+_numbers = itertools.count(1)  # the numbers of callbacks
 
 
 def _cache_folder(desc):

@@ -46,7 +46,7 @@ class CommandRecordingDiscardedEvent:
         self.device, self.id = device, id
 
 
-_ids = itertools.count(1)  # numbers of recordings and of callbacks
+_ids = itertools.count(1)  # the numbers of recordings and of callbacks
 
 
 class _Recording:

@@ -76,7 +76,7 @@ class _Trace:
             return value
         if isinstance(value, dict):
             return {key: item if key == "_type" else self.lower(item) for key, item in value.items()}
-        if hasattr(value, "item") and getattr(value, "shape", None) == ():  # numbers of numpy
+        if hasattr(value, "item") and getattr(value, "shape", None) == ():  # the numbers of numpy
             return value.item()
         if isinstance(value, (list, tuple)) or type(value).__module__ == "slangpy" and hasattr(value, "__len__"):
             items = list(value)

@@ -53,8 +53,8 @@ def gradcheck(
     gradients of function.bwds with central differences of the function, for copies of the arguments. Float numbers, arrays and
     tensors get gradients, also within dicts. It runs in float64 if the function takes doubles for all of them, as generic functions
     do. Returns True if they agree. Otherwise an Error names the argument and the element with the largest error, and both values;
-    with _raise=False the result is False. `_eps` is the step of the differences, `_rtol` and `_atol` are the tolerances (0: chosen
-    by the type), `_max_elements` of each argument are checked, chosen at random by `_seed`."""
+    with _raise=False the result is False. `_eps` is the step of the differences, `_rtol` and `_atol` are the tolerances (0 means
+    chosen by the type), `_max_elements` of each argument are checked, chosen at random by `_seed`."""
     wrong = function._gradcheck((float(_eps), float(_rtol), float(_atol), int(_max_elements), int(_seed)), *args, **kwargs)
     if wrong is not None and _raise:
         raise _slangpy.Error(wrong)

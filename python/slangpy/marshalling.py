@@ -653,7 +653,7 @@ def resolve_vector_generator_type(
         context: BindContext, bound_type: Any, fixed_dims: int, scalar_type: Any, max_dims: int = -1, support_scalar: bool = True,
         support_vector: bool = True, support_array: bool = False) -> Any:
     """Returns the type that a generator of `scalar_type` gives to a parameter: the parameter's own scalar, vector or array type, if it
-    has `fixed_dims` components (-1: any number) and at most `max_dims`. Raises a ValueError for other types."""
+    has `fixed_dims` components (-1 means any number) and at most `max_dims`. Raises a ValueError for other types."""
     kind = int(bound_type.kind)
     count = {5: 1, 4: getattr(bound_type, "col_count", 0), 2: getattr(bound_type, "element_count", 0)}.get(kind, 0)
     allowed = {5: support_scalar, 4: support_vector, 2: support_array}.get(kind, False)

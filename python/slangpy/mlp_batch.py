@@ -22,7 +22,7 @@ LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
 ENGINES = ("mma", "wgmma")
 _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
 
-# For each engine and width: the warps in a group of the forward kernel, the warps in a group of the training kernel (0: the engine
+# For each engine and width: the warps in a group of the forward kernel, the warps in a group of the training kernel (0 means the engine
 # does not train this width), and the groups of the forward kernel that run on one multiprocessor at the same time.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
            ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
@@ -126,7 +126,7 @@ class BatchNetwork:
         self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
         self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
         network: dict[str, Any] = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
-        self.engines: dict[bool, str] = {}  # whether for training -> engine
+        self.engines: dict[bool, str] = {}  # the engine for training (True) and for forward calls (False)
         self.reasons: dict[bool, list[str]] = {}
         for training in (False, True):
             self.reasons[training] = []

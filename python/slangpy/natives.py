@@ -71,9 +71,9 @@ def _scalar_type(tensor):
 
 
 def extract_torch_tensor_info(tensor: Any) -> dict[str, Any]:
-    """extract_torch_tensor_info(tensor): returns the properties of a torch tensor as a dict: data_ptr, shape, strides (in elements),
-    ndim, device_type (0: CPU, 1: CUDA), device_index, scalar_type (c10::ScalarType's number), element_size, numel, storage_offset and
-    three flags."""
+    """extract_torch_tensor_info(tensor): returns the properties of a torch tensor as a dict: data_ptr, shape, strides (in
+    elements), ndim, device_type (0 means CPU, 1 means CUDA), device_index, scalar_type (c10::ScalarType's number), element_size,
+    numel, storage_offset and three flags."""
     t = _tensor_of(tensor)
     index = t.device.index
     return {

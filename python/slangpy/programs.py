@@ -728,10 +728,10 @@ class ComputeKernel(_Child):
             queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None,
             query_pool: QueryPool | None = None, query_index_before: int = 0, query_index_after: int = 0, **kwargs: Any) -> None:
         """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None, query_pool=None,
-        query_index_before=0, query_index_after=0, **kwargs): runs the kernel in at least [x, y, z] threads, rounded up to groups.
-        `vars`: global shader parameters by name or path. `kwargs`: the entry point's parameters. With a command encoder the dispatch is
-        recorded. With a QueryPool the GPU times before and after it are written at the two indices. `cuda_stream`: the CUDA stream that
-        it runs on, given as in Function.cuda_stream()."""
+        query_index_before=0, query_index_after=0, **kwargs): runs the kernel in at least [x, y, z] threads, rounded up to groups. `vars`
+        has global shader parameters by name or path. `kwargs` is the entry point's parameters. With a command encoder the dispatch is
+        recorded. With a QueryPool the GPU times before and after it are written at the two indices. `cuda_stream` is the CUDA stream
+        that it runs on, given as in Function.cuda_stream()."""
         encoder = command_encoder
         if encoder is None and query_pool is not None:
             encoder = self.device.create_command_encoder()
@@ -906,7 +906,7 @@ class ComputePassEncoder(_Pass):
 
     def dispatch_compute_indirect(self, arg_buffer: Any) -> None:
         """dispatch_compute_indirect(arg_buffer): records a dispatch whose numbers of thread groups are three uints in a buffer.
-        `arg_buffer`: a BufferOffsetPair, a dict of its fields, or a Buffer."""
+        `arg_buffer` is a BufferOffsetPair, a dict of its fields, or a Buffer."""
         self._check("dispatch_compute_indirect")
         if self._pipeline is None or self._object is None:
             raise _slangpy.Error("ComputePassEncoder.dispatch_compute_indirect: no pipeline is bound; see bind_pipeline()")

@@ -46,7 +46,7 @@ def loadModule(fileName: str | os.PathLike[str], skipSlang: bool | None = None, 
                defines: Mapping[str, Any] = {}, includePaths: Sequence[str] = [], skipNinjaCheck: bool = False,
                device: Device | None = None) -> TorchModule:
     """loadModule(fileName, defines={}, includePaths=[], device=None): loads a .slang file with [CudaKernel] functions. `defines` are
-    macros of its text. `device`: a CUDA Device; without one, the device of torch's current GPU. A file that has been loaded with the
+    macros of its text. `device` is a CUDA Device; without one, the device of torch's current GPU. A file that has been loaded with the
     same options gives the same module again, with the file's current text. skipSlang, verbose and skipNinjaCheck are slang-torch's and
     change nothing."""
     path = os.path.abspath(os.fspath(fileName))
@@ -219,7 +219,7 @@ class TorchKernel:
         warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._name), stacklevel=2)
 
     def _launch(self, block, grid, values):
-        """Runs `grid` groups of `block` threads, both of three numbers. `values`: a tuple of the arguments."""
+        """Runs `grid` groups of `block` threads, both of three numbers. `values` is a tuple of the arguments."""
         TorchLaunch(self, values).launchRaw(block, grid)
 
     def __repr__(self):

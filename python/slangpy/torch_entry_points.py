@@ -340,7 +340,7 @@ class Translator:
     # types
 
     def type_of(self, words, known, place):
-        """Returns the type that some tokens name; `known`: type parameters by name."""
+        """Returns the type that some tokens name; `known` has type parameters by name."""
         words = [w for w in words if w.text not in ("const", "static", "no_diff", "::")]
         if not words:
             raise place.fail("a type is missing")

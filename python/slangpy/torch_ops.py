@@ -55,11 +55,12 @@ class _Parameter:
 
 def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[str] = ()) -> Callable[..., Any]:
     """torch_op(function, *, name=None, numbers=()): makes an operator of torch (torch.library.custom_op) of a Slang function of numbers,
-    vectors, matrices and arrays. It gives what function(...) gives, and torch.compile, torch.export and fake tensors know its result's shape
-    without a call, so that they keep it in their graphs. Out parameters are no arguments: the operator returns the result and their values, as
-    a tuple if there are several. It takes part in autograd if the function is [Differentiable]. `name`: "namespace::name" of the operator,
-    "slangpy::function_1" otherwise. `numbers`: the names of parameters that are given as Python numbers; all others are tensors. A TypeError
-    for a function with overloads, inout parameters or other types; an ImportError without torch."""
+    vectors, matrices and arrays. It gives what function(...) gives, and torch.compile, torch.export and fake tensors know its result's
+    shape without a call, so that they keep it in their graphs. Out parameters are no arguments: the operator returns the result and
+    their values, as a tuple if there are several. It takes part in autograd if the function is [Differentiable]. `name`:
+    "namespace::name" of the operator, "slangpy::function_1" otherwise. `numbers` is the names of parameters that are given as Python
+    numbers; all others are tensors. A TypeError for a function with overloads, inout parameters or other types; an ImportError without
+    torch."""
     try:
         import torch  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:

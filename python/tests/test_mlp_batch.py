@@ -43,7 +43,7 @@ if not EVERY:  # g++ and NVRTC need seconds for each network
 def test_numbers(fake, case):  # noqa: F811
     """Outputs and gradients of both engines equal those in float64 layer by layer, have the same bits in each run, and nothing is
     written beyond the tensors. (Feature N3.)"""
-    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[case[0]]  # number of lines in the report: wgmma trains from width 64 on, mma up to 64
+    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[case[0]]  # the number of lines in the report: wgmma trains from width 64 on, mma up to 64
     fake(EMULATED % ([case], (), lines))
 
 

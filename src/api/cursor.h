@@ -70,9 +70,9 @@ SPY_API void spy_release_cursor(spy_cursor cursor);
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
-    int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
-    size_t scalar_count;     // number of scalars: `count` of read and write
-    size_t size_bytes;       // bytes in C's layout
+    int64_t length;          // the number of parts for spy_cursor_at(); 0 means no parts
+    size_t scalar_count;     // the number of scalars: `count` of read and write
+    size_t size_bytes;       // the bytes in C's layout
 } spy_cursor_info;
 
 // Returns the type and size of the memory that a cursor refers to; all zero, without an error, for an

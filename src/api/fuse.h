@@ -31,8 +31,8 @@ typedef struct spy_fusion spy_fusion;
 
 // A value of a graph: an input, or the result of a step. Plain data without a release.
 typedef struct spy_node {
-    uint32_t graph; // number of its graph; 0 means no value
-    uint32_t index; // number of its step in the graph, from 1
+    uint32_t graph; // the number of its graph; 0 means no value
+    uint32_t index; // the number of its step in the graph, from 1
 } spy_node;
 
 // How a backward call gets the values between the steps of a fused function.
@@ -44,13 +44,13 @@ typedef enum spy_fuse_backward {
 
 // Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name; // name of the function, an identifier; NULL means "fused"
+    const char *name; // the name of the function, an identifier; NULL means "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
 
-// Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
-// Threads: any.
+// Begins a graph. `desc` may be NULL. spy_fuse_end() or spy_fuse_cancel() ends it, or the release of the
+// device. Threads: any.
 SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
 
 // Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is

@@ -103,13 +103,13 @@ typedef struct spy_vertex_attribute {
     const char *name;        // the input's semantic ("POSITION"; case does not matter), or its name in Slang
     uint32_t semantic_index; // 1 for TEXCOORD1
     spy_format format;       // how the bytes are read; Slang's type has as many channels or fewer
-    uint32_t offset_bytes;   // bytes from the start of an element
-    uint32_t buffer;         // index in spy_draw_desc.vertex_buffers
+    uint32_t offset_bytes;   // the bytes from the start of an element
+    uint32_t buffer;         // the index in spy_draw_desc.vertex_buffers
 } spy_vertex_attribute;
 
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
-    uint32_t stride_bytes;  // bytes from one element to the next
+    uint32_t stride_bytes;  // the bytes from one element to the next
     uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
@@ -153,10 +153,11 @@ typedef struct spy_raster_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_raster_desc;
 
-// Creates a raster. Both functions are of one device, and of one module or of modules that have the same globals.
-// What the fragment function takes is what the vertex function returns at the same place, counted without SV_ values.
-// Pipelines are made by the first draw with targets of certain formats and arguments of certain kinds; after a reload
-// the next draw makes them anew. NULL on failure. Released by the caller, or with the device. Threads: any.
+// Creates a raster. Both functions are of one device, and of one module or of modules that have the same
+// globals. What the fragment function takes is what the vertex function returns at the same place, counted
+// without SV_ values. Pipelines are made by the first draw with targets of certain formats and arguments of
+// certain kinds; after a reload the next draw makes them anew. Returns NULL on failure. The caller releases
+// it, or it is released with the device. Threads: any.
 SPY_API spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc *desc);
 // Returns the colour targets that the fragment function writes, as bits: 1 for SV_Target0, 2 for SV_Target1. 0 without
 // a fragment function. Threads: any.
@@ -198,7 +199,7 @@ typedef struct spy_viewport {
 // The part of the targets outside of which nothing is drawn.
 typedef struct spy_scissor {
     int32_t x, y;
-    uint32_t width, height; // size in pixels
+    uint32_t width, height; // the size in pixels
 } spy_scissor;
 
 // Elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.

@@ -23,7 +23,7 @@ typedef struct spy_binding {
     const char *argument;    // readable description of the argument: "float tensor (100, 3)"
     uint32_t depth;          // 0 for a parameter or "_result", 1 for their fields, and so on
     spy_dims map;            // dimension i of the argument is dimension map.dims[i] of the call
-    uint32_t consumed_rank;  // number of trailing dimensions of the argument that feed the type
+    uint32_t consumed_rank;  // the number of trailing dimensions of the argument that feed the type
 } spy_binding;
 
 // The result of spy_resolve(). Generic and interface-typed parameters have their concrete types here.

@@ -14,16 +14,16 @@ typedef struct spy_tensor spy_tensor;
 // Options of a new tensor. All zero means one float with undefined value.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // rank 0 is one element; sizes may be 0
-    spy_dtype dtype;          // type of scalar elements; default: float32
+    spy_dtype dtype;          // the type of scalar elements; default: float32
     const char *type;         // Slang element type, instead of dtype: "float3", "float4x4", "Particle", ...;
                               // "void": elements are bytes, for buffers and pointers of any type, whose
                               // layout is Slang's scalar layout
     spy_module *module;       // module in which `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
                               // undefined
-    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs, and any other number must
-                              // be that size
-    const char *label;        // name in debug tools and messages
+    size_t data_size_bytes;   // the bytes of data; 0 means as many as the shape needs, and any other number
+                              // must be that size
+    const char *label;        // the name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
     bool zeroed;              // set the contents to zero; not together with data
@@ -36,8 +36,8 @@ typedef struct spy_tensor_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
-// Creates a tensor. NULL on failure. Released by the caller, or with the device. Threads: any. Cost: no
-// driver call when the pool has a block of that size; one copy of data.
+// Creates a tensor. Returns NULL on failure. The caller releases it, or it is released with the device.
+// Threads: any. Cost: no driver call when the pool has a block of that size; one copy of data.
 SPY_API spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
 // Adds one reference to the tensor, which then needs one more release. Threads: any.
 SPY_API void spy_retain_tensor(spy_tensor *tensor);
@@ -88,13 +88,13 @@ SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 // The properties of a tensor.
 typedef struct spy_tensor_info {
     spy_shape shape;
-    spy_shape strides;        // strides in elements; 0 for broadcast dimensions
+    spy_shape strides;        // the strides in elements; 0 for broadcast dimensions
     spy_dtype dtype;          // element type; SPY_DTYPE_DEFAULT when elements are not scalars
     const char *type;         // Slang's name of the element type; lives as long as the device
     int64_t element_count;
-    size_t element_size_bytes;  // size of an element on the device: the distance of neighbours in bytes
-    size_t host_size_bytes;     // size of all elements in C's layout
-    int64_t offset_elements;    // position of element 0 in the storage
+    size_t element_size_bytes;  // the size of an element on the device: the distance of neighbours in bytes
+    size_t host_size_bytes;     // the size of all elements in C's layout
+    int64_t offset_elements;    // the position of element 0 in the storage
     bool is_contiguous;
 } spy_tensor_info;
 
@@ -106,8 +106,8 @@ SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 // Threads: any, for all of them.
 typedef struct spy_view_desc {
     spy_shape shape;
-    spy_shape strides;        // strides in elements of the view's type; rank 0 means row-major
-    int64_t offset_elements;  // offset from the tensor's first element, in elements of the view's type
+    spy_shape strides;        // the strides in elements of the view's type; rank 0 means row-major
+    int64_t offset_elements;  // the offset from the tensor's first element, in elements of the view's type
     const char *type;         // Slang element type of the view; NULL means the tensor's type
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed

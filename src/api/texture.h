@@ -124,20 +124,20 @@ typedef enum spy_texture_usage {
 typedef struct spy_texture_desc {
     spy_texture_type type;
     spy_format format;             // required
-    uint32_t width, height, depth; // sizes of level 0 in texels; 0 means 1. A 1-D texture has no height, and
-                                   // only a 3-D one has a depth
+    uint32_t width, height, depth; // the sizes of level 0 in texels; 0 means 1. A 1-D texture has no height,
+                                   // and only a 3-D one has a depth
     // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0 means no array. An
     // array of one layer differs from a texture that is no array.
     uint32_t array_size;
-    uint32_t levels; // number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0 means
-                     // 1
+    uint32_t levels;  // the number of mip levels, each half the size of the one before, or SPY_ALL_LEVELS; 0
+                      // means 1
     uint32_t samples; // samples of a texel: 2, 4, 8 ... for a multisampled 2-D texture; 0 means 1
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0 means SAMPLED, and STORED too if the device can store to this
                       // format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL means undefined
-    size_t data_size_bytes; // bytes of data; 0 means the size of that level
+    size_t data_size_bytes; // the bytes of data; 0 means the size of that level
     bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
-    const char *label;      // name in debug tools and messages
+    const char *label;      // the name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
 
@@ -159,8 +159,8 @@ typedef struct spy_texture_view_desc {
 typedef struct spy_texture_region {
     uint32_t level;
     uint32_t layer, layer_count;   // layer_count 0 means all layers from `layer` on
-    uint32_t x, y, z;              // position of the first texel, in multiples of the format's block
-    uint32_t width, height, depth; // size in texels; 0 means to the end
+    uint32_t x, y, z;              // the position of the first texel, in multiples of the format's block
+    uint32_t width, height, depth; // the size in texels; 0 means to the end
 } spy_texture_region;
 
 // Describes a texture or a view.
@@ -174,16 +174,17 @@ typedef struct spy_texture_info {
     uint32_t first_level, first_layer; // for a view: its first level and layer in the texture that it was
                                        // made from
     spy_dtype dtype;                   // scalar type of a texel in Slang code
-    uint32_t columns;                  // number of a texel's scalars in Slang code, 1 to 4
+    uint32_t columns;                  // the number of a texel's scalars in Slang code, 1 to 4
     spy_shape shape;   // sizes over which a call with the texture runs: [layer,] [depth,] height, width
-    size_t size_bytes; // bytes of all layers of the first level, with rows without gaps
-    const char *label; // name in debug tools and messages, or ""
+    size_t size_bytes; // the bytes of all layers of the first level, with rows without gaps
+    const char *label; // the name in debug tools and messages, or ""
 } spy_texture_info;
 
-// Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
-SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
-// Returns a texture over a part of another one, which it keeps alive. NULL on failure. Released by the caller.
+// Creates a texture. Returns NULL on failure. The caller releases it, or it is released with the device.
 // Threads: any.
+SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
+// Returns a texture over a part of another one, which it keeps alive. Returns NULL on failure. The caller
+// releases it. Threads: any.
 SPY_API spy_texture *spy_texture_view(spy_texture *texture, const spy_texture_view_desc *desc);
 // Adds one reference to the texture, which then needs one more release. Threads: any.
 SPY_API void spy_retain_texture(spy_texture *texture);
@@ -213,9 +214,9 @@ SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_regi
 // a size of 0 in one region takes the size of the other. NULL means all of level 0. Threads: any.
 SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                                     const spy_texture_region *from_region);
-// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
-// row_pitch_bytes apart (0: without gaps), and slices and layers as many rows apart as the region has. The tensor's
-// elements lie next to each other; what type they have does not matter. Threads: any.
+// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows
+// lie row_pitch_bytes apart (0 means without gaps), and slices and layers as many rows apart as the region
+// has. The tensor's elements lie next to each other; what type they have does not matter. Threads: any.
 SPY_API spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region,
                                                 spy_tensor *tensor, size_t offset_bytes,
                                                 size_t row_pitch_bytes);
@@ -342,8 +343,8 @@ typedef struct spy_sampler_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_sampler_desc;
 
-// Creates a sampler; `desc` NULL means all zero. Equal samplers share one object of the driver. NULL on
-// failure. Threads: any.
+// Creates a sampler; `desc` NULL means all zero. Equal samplers share one object of the driver. Returns NULL
+// on failure. Threads: any.
 SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
 SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Adds one reference to the sampler, which then needs
                                                         // one more release. Threads: any.
@@ -395,7 +396,7 @@ SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 // The properties of a format.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
-    uint32_t block_bytes;               // bytes of one block
+    uint32_t block_bytes;               // the bytes of one block
     uint32_t block_width, block_height; // texels of a block; 1 except for compressed formats
     uint32_t channels;                  // 1 to 4
     uint32_t bits[4];                   // bits of red, green, blue and alpha, or of depth and stencil

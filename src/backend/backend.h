@@ -36,7 +36,7 @@ typedef struct spyi_profile {
     uint32_t features;        // bits SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
-    uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
+    uint32_t max_block_bytes; // the bytes of parameters that a dispatch takes inline
     uint32_t max_bindings;    // buffers of a kernel; 0 means that the device takes pointers only
     uint32_t max_uniforms;    // uniform buffers of a kernel; they also count as bindings
     uint32_t max_uniform_bytes;
@@ -99,14 +99,14 @@ typedef struct spyi_uniform {
 // The code of a kernel, and the properties of the kernel that a device must know to run it. compile and load
 // take the same desc with different code.
 typedef struct spyi_kernel_desc {
-    const char *label; // name for debug tools
+    const char *label; // the name for debug tools
     // For compile: SPIR-V words, or for SPYI_TARGET_CUDA text that ends with a NUL. For load: the blob that
     // compile made.
     const void *code;
-    size_t code_size; // bytes of `code`
+    size_t code_size; // the bytes of `code`
     // SPYI_TARGET_CUDA: bytes of the compiler's own prelude, with which the text begins.
     size_t prelude_size;
-    const char *entry;    // name of the entry point in the code
+    const char *entry;    // the name of the entry point in the code
     spyi_interface iface; // named `iface` because windows.h defines a macro `interface`
 } spyi_kernel_desc;
 
@@ -130,7 +130,7 @@ enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 // Counters that the backend keeps for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
-    uint64_t driver_bytes; // bytes of all memory held from the driver
+    uint64_t driver_bytes; // the bytes of all memory held from the driver
     // Recordings into a program's own command buffers that are not yet reported as executed.
     uint64_t recordings;
     // Part of driver_bytes: parameters and uploads that these recordings read.
@@ -146,7 +146,7 @@ typedef struct spyi_gpu_base {
     // Path of the library that compile uses, if the user has named one; otherwise NULL.
     const char *compiler;
     spyi_gpu_stats stats;
-    uint64_t open; // number of the batch that is being recorded; the first batch is 1
+    uint64_t open; // the number of the batch that is being recorded; the first batch is 1
     bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
     // Nanoseconds that a wait spins before the thread sleeps; 0 means that it sleeps at once. (On lavapipe a
     // wait with a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for

@@ -21,9 +21,9 @@ typedef struct spyi_image_desc {
     uint8_t type;   // a spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // sizes of level 0 in texels, at least 1
-    uint32_t layers;               // number of layers, at least 1; a cube has 6
-    uint32_t levels, samples;      // numbers of levels and of samples, at least 1
+    uint32_t width, height, depth; // the sizes of level 0 in texels, at least 1
+    uint32_t layers;               // the number of layers, at least 1; a cube has 6
+    uint32_t levels, samples;      // the numbers of levels and of samples, at least 1
     uint32_t usage;                // bits SPY_TEXTURE_USAGE_*
 } spyi_image_desc;
 
@@ -31,7 +31,7 @@ typedef struct spyi_image_desc {
 typedef struct spyi_image {
     uint64_t handle; // the driver's handle: VkImage; CUmipmappedArray or CUarray
     void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
-    size_t size;     // bytes of device memory
+    size_t size;     // the bytes of device memory
 } spyi_image;
 
 // A part of an image, in the form in which a shader sees it.
@@ -70,7 +70,7 @@ typedef struct spyi_image_functions {
     void (*destroy)(spyi_gpu *gpu, spyi_image *image);
     // Makes a view. Its handle is for spyi_binding.handle: a VkImageView; on CUDA, where it goes into the
     // kernel's block, a CUsurfObject if `stored` is set, otherwise a CUtexObject, which reads through
-    // `sampler` (0: without filters, for loads).
+    // `sampler` (0 means without filters, for loads).
     spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
                               const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
                               spyi_text *error);
@@ -101,8 +101,8 @@ typedef struct spyi_image_bytes_work {
     spyi_image_desc desc;
     spyi_image_box box;
     const spyi_chunk *chunk;
-    // Offset and distances in bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are
-    // multiples of the size of a block; offset is also a multiple of 4.
+    // `offset` and the distances are in bytes. slice_pitch is a multiple of row_pitch, and row_pitch and
+    // offset are multiples of the size of a block; offset is also a multiple of 4.
     uint64_t offset, row_pitch, slice_pitch;
 } spyi_image_bytes_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);

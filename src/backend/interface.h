@@ -8,7 +8,7 @@
 // The kinds of parameters. SPYI_PARAMETER_BUFFER to SPYI_PARAMETER_COMBINED take bindings; the numbers of uniform buffers
 // follow those of all bindings.
 typedef enum spyi_parameter_kind {
-    SPYI_PARAMETER_VALUES,     // bytes of the parameter block, which are one parameter of a CUDA kernel
+    SPYI_PARAMETER_VALUES,     // the bytes of the parameter block, which are one parameter of a CUDA kernel
     SPYI_PARAMETER_UNIFORM,    // a uniform buffer
     SPYI_PARAMETER_BUFFER,     // a structured buffer
     SPYI_PARAMETER_TEXELS,     // Buffer<T>, a typed buffer
@@ -42,7 +42,7 @@ enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 typedef struct spyi_parameter_place {
     // Number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
     uint32_t holder;
-    uint32_t offset; // bytes from the holder's start
+    uint32_t offset; // the bytes from the holder's start
 } spyi_parameter_place;
 
 #define SPYI_HOLDER_BLOCK UINT32_MAX // the holder is the parameter block
@@ -55,7 +55,7 @@ typedef struct spyi_parameter {
     uint8_t stages;          // bits SPYI_STAGE_* of the stages that use the parameter
     uint8_t scalar, columns; // a texel's spy_dtype, and its 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;  // number of elements, each with its own binding; 1 if the parameter is not an array
+    uint16_t count;  // the number of elements, each with its own binding; 1 if the parameter is not an array
     uint32_t number; // in the space, the number of the first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
@@ -68,7 +68,7 @@ typedef struct spyi_interface {
     const spyi_parameter *parameters;
     uint32_t parameter_count;
     uint32_t group[3];   // threads of a group in x, y, z; SPIR-V code also fixes them
-    uint32_t block_size; // bytes of the parameter block; 0 if there is none
+    uint32_t block_size; // the bytes of the parameter block; 0 if there is none
     // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
     bool block_by_address;
     uint32_t shared_bytes; // dynamic shared memory of a group, at most info.max_shared_bytes
@@ -76,7 +76,7 @@ typedef struct spyi_interface {
 
 // The first member of every backend's kernel: the sizes of the arrays that a dispatch points to.
 typedef struct spyi_kernel_base {
-    uint32_t block_size;    // bytes of the parameter block
+    uint32_t block_size;    // the bytes of the parameter block
     uint32_t binding_count; // bindings of all parameters together
     uint32_t uniform_count;
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES

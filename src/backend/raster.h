@@ -33,7 +33,7 @@ typedef struct spyi_raster_attribute {
 } spyi_raster_attribute;
 
 typedef struct spyi_raster_buffer {
-    uint32_t stride;       // bytes from one element to the next
+    uint32_t stride;       // the bytes from one element to the next
     uint32_t per_instance; // 0 means one element for each vertex, n means one for each n instances
 } spyi_raster_buffer;
 
@@ -72,7 +72,7 @@ typedef struct spyi_raster_desc {
     const char *label;
     struct {
         const void *code; // SPIR-V words
-        size_t code_size; // bytes of `code`
+        size_t code_size; // the bytes of `code`
         const char *entry;
     } stages[SPYI_RASTER_STAGES]; // a fragment shader without code means that only depth is written
     spyi_interface iface;
@@ -96,7 +96,7 @@ typedef struct spyi_draw_target {
 } spyi_draw_target;
 
 typedef struct spyi_draw_buffer {
-    uint64_t handle, offset; // handle of a chunk, and the offset in it in bytes
+    uint64_t handle, offset; // the handle of a chunk, and the offset in it in bytes
 } spyi_draw_buffer;
 
 // Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
@@ -111,7 +111,7 @@ typedef struct spyi_draw_work {
     const spyi_uniform *uniforms;
     spyi_draw_target depth;
     uint32_t target_count;
-    uint32_t width, height, layers; // size of the targets
+    uint32_t width, height, layers; // the size of the targets
     // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
     // edge. (The backend turns it over where the API has it otherwise.)
     float viewport[6];
@@ -120,15 +120,15 @@ typedef struct spyi_draw_work {
     // The indices, which are uint16_t if `short_indices` is true and otherwise uint32_t. A handle of 0 means
     // that vertices are drawn in their order.
     spyi_draw_buffer indices;
-    uint64_t indices_size; // bytes of the indices, from indices.offset on
+    uint64_t indices_size; // the bytes of the indices, from indices.offset on
     bool short_indices;
-    uint32_t count, first;                   // number of indices, or of vertices, and the first one
+    uint32_t count, first;                   // the number of indices, or of vertices, and the first one
     int32_t first_vertex;                    // added to each index
     uint32_t instance_count, first_instance; // a count or instance_count of 0 means that the draw only clears
     // The handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0
     // means that the counts in this struct are used.
     spyi_draw_buffer indirect;
-    uint32_t indirect_count; // number of draws
+    uint32_t indirect_count; // the number of draws
     uint32_t stencil_reference;
     float blend_color[4];
     // The lists come last, and of them only the first target_count and buffer_count elements are set.
@@ -136,7 +136,8 @@ typedef struct spyi_draw_work {
     spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
 } spyi_draw_work;
 
-#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets) // bytes before the lists of spyi_draw_work
+// The bytes before the lists of spyi_draw_work.
+#define SPYI_DRAW_WORK_HEAD offsetof(spyi_draw_work, targets)
 SPYI_FN const spyi_work_kind *spyi_work_draw(void);
 
 // The functions for raster. A backend without raster has NULL in its table.

@@ -11,8 +11,8 @@ typedef struct spyi_rules {
     const char *suffix; // suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Properties of types in memory.
-    const char *boolean; // type of a plain bool in memory
-    uint8_t bool_size;   // bytes of a bool in memory
+    const char *boolean; // the type of a plain bool in memory
+    uint8_t bool_size;   // the bytes of a bool in memory
     // Vectors of two and four are aligned to their whole size, at most 16 bytes; half3 and half4 are laid
     // out as two pairs.
     bool aligns_vectors;
@@ -24,7 +24,8 @@ typedef struct spyi_rules {
     bool block_is_global;
     bool splits_vectors; // vectors of 3 and 4 64-bit scalars are loaded scalar by scalar
     bool packs_words;    // wide variants move small scalars 16 bytes at a time, as uint4
-    // Bytes; larger scalars are loaded one by one, unrolled, instead of four neighbours in a thread.
+    // The most bytes of a scalar in wide variants. Larger scalars are loaded one by one, unrolled, instead of
+    // four neighbours in a thread.
     uint8_t wide_scalar;
     // Properties of parameters. by_address: there are no bindings; a buffer is an address and a count, a
     // uniform buffer is an address, inside the block or buffer that holds it.

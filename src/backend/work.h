@@ -33,7 +33,7 @@ typedef struct spyi_work_visitor {
     // `pointer` is the address of a pointer of any type, which points to bytes behind the work or is NULL.
     void (*inside)(void *user, void *pointer);
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
-    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // the handle of a chunk
     void *user;
     // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
@@ -47,8 +47,8 @@ typedef struct spyi_work_kind {
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
     // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL if there
-    // are none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL means that
+    // it has none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
@@ -232,7 +232,7 @@ static inline spyi_time_mark_work spyi_time_mark_of(uint32_t slot) {
 typedef struct spyi_time_store_work {
     spyi_work work;
     const spyi_chunk *to;
-    uint64_t offset; // offset in bytes
+    uint64_t offset; // the offset in bytes
     uint32_t count;
 } spyi_time_store_work;
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void);

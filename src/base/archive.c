@@ -6,10 +6,11 @@
 #define SPYI_ARCHIVE_VERSION 2u
 static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
 enum {
-    SPYI_ARCHIVE_HASHED = 24, // bytes before the hash: magic, format, version of slangpy, number of all bytes
-    SPYI_ARCHIVE_HEAD = 40,   // bytes of the head; behind the hash it has the number of answers and the bytes
-                              // of the manifest
-    SPYI_ARCHIVE_ENTRY = 32   // bytes of an entry: hash of the question, offset and bytes of the answer
+    SPYI_ARCHIVE_HASHED = 24, // the bytes before the hash: magic, format, version of slangpy, number of all
+                              // bytes
+    SPYI_ARCHIVE_HEAD = 40,   // the bytes of the head; behind the hash it has the number of answers and the
+                              // bytes of the manifest
+    SPYI_ARCHIVE_ENTRY = 32   // the bytes of an entry: hash of the question, offset and bytes of the answer
 };
 
 typedef struct spyi_archive_entry {

@@ -130,7 +130,7 @@ SPYI_FN void spyi_library_stay(void); // keeps the library that holds this code 
 // >>turns: a lock that lets one thread at a time inside; the others wait (turns.c)
 typedef struct spyi_turns {
     spyi_atomic state;   // 0: free, 1: a thread is inside, 2: free, but reserved for the first waiting thread
-    spyi_atomic waiters; // number of threads that wait; written under the lock
+    spyi_atomic waiters; // the number of threads that wait; written under the lock
     int32_t fork_count;  // spyi_fork_count() of the process that made the turns
     bool alone;          // the user promised to use the device from one thread only: nobody waits
     volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0 if there is none
@@ -173,17 +173,17 @@ SPYI_FN void spyi_turns_notify(spyi_turns *t);
 typedef struct spyi_copy_piece {
     char *to;
     const char *from;
-    size_t size, taken, copied; // sizes in bytes
+    size_t size, taken, copied; // the sizes in bytes
 } spyi_copy_piece;
 
 typedef struct spyi_copy_team {
     spyi_mutex lock;                          // guards the pieces, their counts and `ending`
     spyi_signal more, done;                   // `more` wakes the helpers, `done` wakes the caller
-    uint32_t threads;                         // number of wanted threads, including the caller's
+    uint32_t threads;                         // the number of wanted threads, including the caller's
     bool stream;                              // copies bypass the processor's cache
     bool ending;                              // no more pieces will be posted
     spyi_copy_piece pieces[SPYI_COPY_PIECES]; // a ring buffer
-    uint32_t posted;                          // number of pieces posted so far
+    uint32_t posted;                          // the number of pieces posted so far
     // Of the posted pieces, the first `taken` have nothing left to take, and the first `copied` are done.
     uint32_t taken, copied;
     uint32_t started, to_start; // helpers that run, and helpers that are still to be started
@@ -326,10 +326,10 @@ typedef struct spyi_context {
     const struct spyi_core *core;
     // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL if there is none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
-    spyi_outside *outside;   // list of work that goes on outside of the device
+    spyi_outside *outside;   // a list of work that goes on outside of the device
     spyi_mutex release_lock; // guards release_queue and release_count
     spyi_object *release_queue;
-    spyi_atomic release_count;                   // number of entries of release_queue; read without the lock
+    spyi_atomic release_count; // the number of entries of release_queue; read without the lock
     struct spyi_retired_object *retired_objects; // released objects, kept in debug builds
     spy_log log;
     spy_progress progress;
@@ -341,8 +341,8 @@ typedef struct spyi_context {
     spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
     spyi_mutex error_lock;     // guards the error members: compile threads may fail, too
     spy_status error_code;     // first error since the last take
-    spyi_text error;           // text of error_code
-    spyi_text taken;           // text that the last take returned
+    spyi_text error;           // the text of error_code
+    spyi_text taken;           // the text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
                               // none are
@@ -383,7 +383,7 @@ SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // returns whet
 // >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
     spyi_context *ctx;
-    const char *what, *who;    // words for messages: "compile f", "the Slang compiler"
+    const char *what, *who;    // the words for messages: "compile f", "the Slang compiler"
     uint64_t began, next_line; // nanoseconds: the start, and the time after the start at which the next log
                                // line is due
     bool quiet;                // desc.interrupt is not asked, because nobody would hear why the wait ended

@@ -171,7 +171,7 @@ enum { SPYI_THREAD_TEXT = 8192 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // text that the last take returned
+    char taken[SPYI_THREAD_TEXT]; // the text that the last take returned
     spy_status reported;          // last error, on any device
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;

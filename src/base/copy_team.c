@@ -18,7 +18,7 @@
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
 // A size in bytes below which starting a thread, about 20 us, does not pay.
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
-#define SPYI_COPY_BLOCK ((size_t)512 << 10) // bytes that a thread takes at a time
+#define SPYI_COPY_BLOCK ((size_t)512 << 10) // the bytes that a thread takes at a time
 
 // Copies past the cache if the processor can do that, otherwise by memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {

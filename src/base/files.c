@@ -198,13 +198,13 @@ uint64_t spyi_file_stamp(const char *path) {
 // chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
-    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
+    SPYI_ELF_SEGMENTS = 32,     // the offset of the segment table; the header has this number
     SPYI_ELF_SEGMENT_SIZE = 54, // the bytes of one entry of the segment table; the header has this number,
                                 // followed by the number of entries
-    SPYI_ELF_SEGMENT = 56,      // bytes of a segment's entry that are read
+    SPYI_ELF_SEGMENT = 56,      // the bytes of a segment's entry that are read
     SPYI_ELF_LOAD = 1,
     SPYI_ELF_NOTE = 4,
-    SPYI_ELF_BUILD_ID = 3,     // type of a note
+    SPYI_ELF_BUILD_ID = 3,     // the type of a note
     SPYI_ELF_MOST_NOTES = 4096 // most bytes of a segment of notes that are read
 };
 

@@ -23,9 +23,9 @@
 #define SPYI_STORE_VERSION 1u
 static const char spyi_store_magic[8] = { 'S', 'P', 'Y', 'S', 'T', 'O', 'R', 'E' };
 enum {
-    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // bytes of the head: magic, version, 0, bytes of the question, bytes
-                                         // of the answer
-    SPYI_STORE_END = 8,                  // bytes of the hash of everything before it, at the end
+    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // the bytes of the head: magic, version, 0, bytes of the question,
+                                         // bytes of the answer
+    SPYI_STORE_END = 8,                  // the bytes of the hash of everything before it, at the end
     SPYI_STORE_SUBFOLDERS = 256,
     SPYI_STORE_OLD_S = 3600,       // seconds after which an unfinished file belongs to nobody
     SPYI_STORE_TOUCH_S = 12 * 3600 // seconds in which an answer's time of use is noted at most once

@@ -158,7 +158,7 @@ static bool spyi_check_passed_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < a->values->count; i++) {
         const spyi_value *items = a->values->items;
         uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
-        const char *path = NULL; // path of the first leaf of the struct or pair
+        const char *path = NULL; // the path of the first leaf of the struct or pair
         bool taken = end == i;
         for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
             const spyi_leaf *leaf = &b->leaves[l];

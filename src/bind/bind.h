@@ -8,7 +8,7 @@
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // index of its leaf; -1 means that it is built from fields
+    int32_t leaf;          // the index of its leaf; -1 means that it is built from fields
     uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
@@ -33,7 +33,7 @@ typedef struct spyi_bound {
     uint32_t node_count;
     uint32_t param_count; // parameters that get an argument
     bool has_result;      // nodes[param_count] is "_result"
-    uint32_t rank;        // dimensions of the kernel
+    uint32_t rank;        // the dimensions of the kernel
     bool strict;          // strict_broadcasting of the module
     spyi_options options;
     bool uses_library;  // expressions of some leaf need `import slangpy_kernel` and the call's shape
@@ -71,11 +71,11 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
 // network.
 typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // numbers of leaves: the network's parameters, rows of inputs, rows of
-                                       // outputs
+    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
+                                       // rows of outputs
     bool wgmma;                        // the engine is wgmma; otherwise mma.sync
     uint32_t threads, shared_bytes;    // threads and shared memory of a group
-    uint32_t rows;                     // rows that a group takes at a time
+    uint32_t rows;                     // the rows that a group takes at a time
     uint32_t resident;                 // groups that one multiprocessor runs at the same time
     uint32_t shape, options;           // arguments of spyi_mlp_forward()
 } spyi_batch;

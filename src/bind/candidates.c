@@ -32,7 +32,8 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form` is 3 to 7. Returns NULL if there is no such
+// type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -244,7 +245,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
     q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
-    uint32_t most = 0; // number of dimensions that all views together can consume
+    uint32_t most = 0; // the number of dimensions that all views together can consume
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_type *type = open->params[p].type;
         const spyi_value *whole = &a->values->items[of_param[p]],
@@ -361,7 +362,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes = (uint8_t *)spyi_calloc(
-        values->count + 1, 1); // number of trailing dimensions of each value on whose sizes types depend,
+        values->count + 1, 1); // the number of trailing dimensions of each value on whose sizes types depend,
                                // over all overloads that fit
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {

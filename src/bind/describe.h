@@ -20,8 +20,8 @@ typedef struct spyi_values {
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL if there are none
-    uint32_t global_count;           // values of globals and of their fields
-    uint32_t grad_count;             // values of gradients of tensors
+    uint32_t global_count;           // the values of globals and of their fields
+    uint32_t grad_count;             // the values of gradients of tensors
     struct spy_globals written;      // globals that options->write_globals has set
     spy_shape thread_count;          // options->thread_count
     const spyi_threads *threads;     // threads of a dispatch; NULL means that this is a call

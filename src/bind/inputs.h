@@ -9,13 +9,13 @@
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
-    uint32_t offset;  // offset of the part in the uniform buffer, in bytes
-    uint32_t element; // index of the element, if `part`
+    uint32_t offset;  // the offset of the part in the uniform buffer, in bytes
+    uint32_t element; // the index of the element, if `part`
     bool part;        // the path names an element of an unsized array
 } spyi_found;
 
-// Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the
-// entry point, otherwise a global. Returns false if there is none.
+// Finds the input, or the part of an input's plain data, that the path names. With `parameter` true it is a
+// parameter of the entry point, otherwise a global. Returns false if there is none.
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
@@ -26,7 +26,7 @@ SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, co
 // bind_input.c: one leaf of a value for an input, before it is known where a kernel has that input.
 typedef struct spyi_input_leaf {
     spyi_leaf leaf;   // leaf.path is owned
-    const char *root; // path of the value's input, borrowed
+    const char *root; // the path of the value's input, borrowed
     uint32_t shown;   // leaf.path is for messages: its first `shown` characters stand for the root
     bool parameter;   // the input is a parameter of the entry point, otherwise a global
 } spyi_input_leaf;

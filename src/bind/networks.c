@@ -9,7 +9,7 @@ enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
 // The generic arguments of an MLP.
 typedef struct spyi_mlp {
     long inputs, outputs, width, depth;
-    int activation; // number of the activation in mlp_batch.slang; -1 if it has none
+    int activation; // the number of the activation in mlp_batch.slang; -1 if it has none
     bool plain_end; // the output activation is NoActivation
     bool bias;
     bool rounds, mixed; // rounds: T is half or Mixed; mixed: T is Mixed

@@ -9,7 +9,7 @@ typedef struct spyi_options {
     char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // size of a thread group; 0 means that the library chooses
+    uint32_t threads[3]; // the size of a thread group; 0 means that the library chooses
     spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0 means no call groups
     uint32_t count_rank; // call_group_shape, aligned at the last dimension; rank 0 means no call groups
     spy_call_mode mode;

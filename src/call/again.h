@@ -14,10 +14,10 @@ typedef struct spyi_again_item {
     uint8_t op;           // a spyi_again_op
     uint8_t gradients;    // a tensor's spyi_gradients_of(); 0 means that the call does not use gradients
     uint8_t how;          // how the call uses the argument's memory: SPYI_USE_...
-    uint16_t leaf;        // index in the plan's leaves
+    uint16_t leaf;        // the index in the plan's leaves
     spyi_launch_leaf *at; // the leaf in the launch
     uint32_t place_count;
-    uint8_t **places; // addresses of the places in the blocks of its value or address
+    uint8_t **places; // the addresses of the places in the blocks of its value or address
     // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
     // the function. `explicit_way` is true when the argument has one of them.
     const char *cast;
@@ -36,10 +36,10 @@ typedef struct spyi_again_item {
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
-    uint8_t *launched; // copy of the block, as the launch's graph got it last
+    uint8_t *launched; // a copy of the block, as the launch's graph got it last
     uint32_t groups[3];
-    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there is
-                           // none
+    uint64_t sums_bytes;   // the bytes of sums that this dispatch leaves or, if `finishes`, reads; 0 if there
+                           // is none
     bool finishes;         // the dispatch reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // entries of spyi_again.sums for this dispatch: the first, and one past the last
 } spyi_again_step;
@@ -67,10 +67,10 @@ typedef struct spyi_again {
     const spyi_use *writes_from, *writes_to; // range of direct_uses that contains all uses that write
     const spyi_again_item
         *fresh;         // the item that makes a new tensor; NULL means that the call makes no tensor
-    uint32_t arg_count; // number of the arguments
+    uint32_t arg_count; // the number of the arguments
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
-    uint32_t runs;       // number of calls of several steps that were made without a graph
+    uint32_t runs;       // the number of calls of several steps that were made without a graph
 } spyi_again;
 
 typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&

@@ -19,7 +19,7 @@ typedef struct spyi_sink_table {
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan, const spyi_values *values);
     void (*drop_call)(spyi_sink *sink); // removes the records of a failed call
-    // Records a draw, whose pipeline is among its uses. `name`: the name of the list's operation.
+    // Records a draw, whose pipeline is among its uses. `name` is the name of the list's operation.
     spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
                               uint32_t use_count, bool untracked, spyi_text *error);
 } spyi_sink_table;

@@ -19,8 +19,8 @@ typedef struct spyi_draw_pass {
     bool reversed;                                // larger depths are in front
     spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // for each buffer of the form, a tensor with the numbers of
                                                   // attributes, of shape (n, columns)
-    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
-                                                  // struct has
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // the columns of each of these tensors; 0 means as many as
+                                                  // its struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;

@@ -20,7 +20,7 @@
 typedef struct spyi_draw_form {
     uint8_t channels[SPY_MOST_TARGETS]; // bits of the channels whose gradients count: 1 red ... 8 alpha; 0 if
                                         // the target has no gradient
-    uint8_t columns[SPY_MOST_TARGETS];  // columns of each target's gradient
+    uint8_t columns[SPY_MOST_TARGETS];  // the columns of each target's gradient
     uint8_t clamps[SPY_MOST_TARGETS];   // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
     uint8_t vertices;                   // the vertex function has gradients too
     uint8_t edges;                      // gradients include the movement of edges; only with `vertices`

@@ -12,7 +12,7 @@
 typedef struct spyi_checked {
     char path[64];                    // "x", "light.color", "_result"
     spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
-    int64_t count;                    // number of scalars
+    int64_t count;                    // the number of scalars
     spy_dtype dtype;
     bool input, output; // set when the call is bound; a tensor with neither takes no part
     double *seeds, *plus, *minus,

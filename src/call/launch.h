@@ -61,7 +61,8 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
+// groups.c: fills launch->groups. `group` has the sizes of a call group in elements, and is read if
+// key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error);

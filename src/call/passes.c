@@ -82,8 +82,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         for (uint32_t d = 0; d < launch->shape.rank; d++)
             if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
                 (launch->plain &&
-                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the order
-                                                        // is the same for all sizes
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the
+                                                        // order is the same for all sizes
                 shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))

@@ -16,7 +16,7 @@ struct spy_prepared {
     spyi_values values;   // copies that the thread reads
     spyi_kept_options kept;
     spyi_plan *made;   // the plan that the thread made
-    spy_status status; // result of the last compilation
+    spy_status status; // the result of the last compilation
     spyi_text error;
     spyi_text made_error;
     spy_status made_status;

@@ -20,7 +20,7 @@ typedef struct spyi_pipeline {
     spyi_plan *plans[SPYI_RASTER_STAGES];
     const spyi_variant *variants[SPYI_RASTER_STAGES];
     spyi_raster_state state;
-    uint32_t offsets[SPYI_RASTER_STAGES]; // offset of each stage's block in the block of both stages
+    uint32_t offsets[SPYI_RASTER_STAGES]; // the offset of each stage's block in the block of both stages
     bool handles;                         // functions of the pipeline use handles
     uint32_t block_size;
     struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
@@ -39,11 +39,11 @@ typedef struct spyi_raster_part {
 // the place of its value.
 typedef struct spyi_flat_item {
     const spyi_leaf *leaf;
-    uint32_t offset; // offset in the stage's block
+    uint32_t offset; // the offset in the stage's block
     uint32_t bytes;  // how many bytes are copied as they are; 0 means that `op` converts the value
     uint8_t op;      // SPYI_PACK_SCALAR, SPYI_PACK_INLINE or SPYI_PACK_BYTES
     uint8_t kind, dtype;
-    uint8_t number; // number of the draw's argument
+    uint8_t number; // the number of the draw's argument
     size_t count;   // the same as spy_arg.count
     int64_t dims[2];
 } spyi_flat_item;
@@ -57,9 +57,10 @@ typedef struct spyi_stage_again {
     spyi_flat_item flat_items[SPYI_MOST_FLAT];
     spyi_plan *plan; // the use holds one reference; NULL means that nothing has been learnt
     spyi_variant *variant;
-    spyi_value *items; // values of the stage's arguments, after `systems` values of its inputs and outputs
+    spyi_value *items; // the values of the stage's arguments, after `systems` values of its inputs and
+                       // outputs
     uint32_t capacity, count, systems;
-    size_t arg_count; // number of arguments of the whole draw
+    size_t arg_count; // the number of arguments of the whole draw
 } spyi_stage_again;
 
 struct spy_raster {
@@ -76,7 +77,7 @@ struct spy_raster {
     uint32_t layout_count;
     char **instance_attributes;
     uint32_t instance_attribute_count;
-    spyi_pipeline *pipelines; // list of pipelines, the most recently used one first; one reference each
+    spyi_pipeline *pipelines; // a list of pipelines, the most recently used one first; one reference each
     uint32_t pipeline_count;
     // The uses of the running draw. The memory is kept so that draws do not allocate.
     spyi_use *uses;
@@ -121,13 +122,13 @@ typedef struct spyi_drawing {
     spyi_draw_work work;
     spyi_raster_state state;
     spyi_draw_stage stages[SPYI_RASTER_STAGES];
-    uint32_t use_count, target_uses; // number of uses in raster->uses, and of the uses of targets, which come
-                                     // first
+    uint32_t use_count, target_uses; // the number of uses in raster->uses, and of the uses of targets, which
+                                     // come first
     bool untracked;
     // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
     // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // names of these buffers, for messages
+    const char *least_vertices, *least_instances; // the names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
@@ -144,8 +145,8 @@ SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets how draws rep
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
-// draw_again.c: learns how the stage was bound, for draws with arguments of the same names and kinds.
-// `given`: the arguments that the stage was bound with.
+// draw_again.c: learns how the stage was bound, for draws with arguments of the same names and kinds. `given`
+// are the arguments with which the stage was bound.
 SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given);
 // Takes the arguments for a stage that is bound as in an earlier draw, and sets the stage's plan and variant.
 // Otherwise returns false and leaves the draw unchanged. `values` are filled unless the stage is flat.

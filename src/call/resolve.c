@@ -13,7 +13,7 @@ typedef struct spyi_resolving {
     spy_binding *bindings;
     uint32_t count;
     spyi_text strings;
-    size_t size; // bytes of all strings; more than strings.size if memory ran out
+    size_t size; // the bytes of all strings; more than strings.size if memory ran out
 } spyi_resolving;
 
 // Adds a string with its NUL, and returns its offset as if it were a pointer.
@@ -36,7 +36,7 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// Writes the binding of a node, then those of its fields. `parent`: the path of the parent, or "".
+// Writes the binding of a node, then those of its fields. `parent` is the path of the parent, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };

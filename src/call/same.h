@@ -5,7 +5,7 @@
 #include "plan/cache.h"
 
 #define SPYI_SAME_VALUES 24 // most arguments of such a dispatch, with two more for each pair
-#define SPYI_SAME_NAME 40   // bytes of a name, with its NUL
+#define SPYI_SAME_NAME 40   // the bytes of a name, with its NUL
 
 typedef struct spyi_same_value {
     uint64_t what; // spy_arg.kind and .direction

@@ -132,14 +132,14 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
 
 // A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
-    uint64_t count, stride; // number of values, and bytes from one to the next
+    uint64_t count, stride; // the number of values, and bytes from one to the next
 } spyi_elements;
 
 // Returns whether the tensor is a list of scalars or vectors of the type.
 static bool spyi_elements_of(const spy_tensor *t, const spyi_type *input, spyi_elements *out) {
     const spyi_type *e = t->type;
     uint32_t rank = t->shape.rank, last = rank - 1,
-             wanted = 0; // number of trailing dimensions that belong to one value
+             wanted = 0; // the number of trailing dimensions that belong to one value
     int64_t pack = 1;
     if (e->kind == SPYI_TYPE_SCALAR && input->kind == SPYI_TYPE_VECTOR) {
         if (rank < 1 || t->shape.dims[last] != input->columns ||

@@ -356,7 +356,7 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
                    team = spyi_team_size(&launch->key, group);
     const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
     uint32_t scalars = 0, units = 1, most, width = 1;
-    size_t bytes = 0; // bytes of one unit, over all leaves
+    size_t bytes = 0; // the bytes of one unit, over all leaves
     spyi_way_taken taken;
     if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
     memcpy(taken.walk, launch->key.walk, sizeof taken.walk);

@@ -61,9 +61,9 @@ SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *ou
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;        // path of the module's file, or NULL
+    const char *path;        // the path of the module's file, or NULL
     const char *source;      // the module's text; NULL means that it is read from `path`
-    size_t source_size;      // bytes of `source`; 0 means that `source` ends with a NUL
+    size_t source_size;      // the bytes of `source`; 0 means that `source` ends with a NUL
     const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
     const char *name; // the name to import the module by; NULL means that it is taken from `path`, or is
@@ -96,8 +96,8 @@ SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // the unit's.
 SPYI_FN void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc);
 // Loads the unit again from its current files, linked to `link` instead of the units that it linked before.
-// `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On failure the
-// old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
+// `source` is new text, or NULL; only a unit that was made from text keeps it for later reloads. On failure
+// the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
 // Loads the unit's text once more, with one more macro, and with `appended` behind it. Fails as
@@ -148,7 +148,7 @@ typedef enum spyi_callee {
 typedef struct spyi_signature {
     spyi_callee callee;
     char *spelling; // the text before the "(" of a call, without the instance
-    char *display;  // text for messages: "float saxpy(float a, float x, out float y)"
+    char *display;  // the text for messages: "float saxpy(float a, float x, out float y)"
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // its kind may be VOID or OTHER
@@ -197,12 +197,12 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
 typedef struct spyi_declarations spyi_declarations;
-// Lists all declarations of the unit's module. NULL when out of memory.
+// Lists all declarations of the unit's module. Returns NULL when out of memory.
 SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
 SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
 SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
-// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL
-// when out of memory.
+// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared.
+// Returns NULL when out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
@@ -216,7 +216,7 @@ typedef struct spyi_entry {
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // byte of each parameter in the block, known after compiling
     uint32_t block_size;
-    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of the parameters that take space in the block
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // the offsets of the parameters that take space in the block
     uint32_t place_count;
 } spyi_entry;
 
@@ -234,17 +234,18 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 // How a fragment shader's input is computed from the values of the triangle's corners.
 typedef enum spyi_interpolation {
     SPYI_INTERPOLATION_PERSPECTIVE,
-    SPYI_INTERPOLATION_FLAT,  // `nointerpolation`: the value of the triangle's first corner
+    SPYI_INTERPOLATION_FLAT,  // is `nointerpolation`: the value of the triangle's first corner
     SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
 } spyi_interpolation;
 
 // One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
-    char *name;     // name of the struct's field or of the parameter; "" for a result
+    char *name;     // the name of the struct's field or of the parameter; "" for a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location; // the first location; a matrix takes one for each row
-    uint32_t param;    // index of the parameter that is the input or contains it; UINT32_MAX means the result
+    uint32_t param;    // the index of the parameter that is the input or contains it; UINT32_MAX means the
+                       // result
     bool field;        // the input or output is a field of that parameter or of the result
     char *path;        // for a field: its path in the parameter or result, such as ".light.color";
                        // otherwise ""
@@ -292,7 +293,7 @@ SPYI_FN void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint3
 
 typedef enum spyi_input_kind {
     SPYI_INPUT_GROUP, // a struct with resources in it or an array of resources; its members follow
-    SPYI_INPUT_DATA,  // bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
+    SPYI_INPUT_DATA,  // the bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
     // A binding of its own: a structured, byte-address or typed buffer, a texture, a sampler, or an array's
     // element.
     SPYI_INPUT_BINDING,
@@ -315,7 +316,7 @@ typedef struct spyi_input {
 #define SPYI_MOST_UNIFORMS 32
 
 typedef struct spyi_inputs {
-    spyi_input *items; // list of inputs; a group stands before its members
+    spyi_input *items; // a list of inputs; a group stands before its members
     uint32_t count;
     uint32_t binding_count; // Number of bindings. The entry point's bindings come first in its order, used or
                             // not.
@@ -323,7 +324,7 @@ typedef struct spyi_inputs {
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes of each uniform buffer
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // the bytes of each uniform buffer
     // CUDA: the place of each uniform buffer's address in the kernel's inputs.
     spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS];
 } spyi_inputs;
@@ -340,7 +341,7 @@ SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 typedef struct spyi_code {
     void *data; // SPIR-V words for the driver (the language in OpSource set to 0), or CUDA text with its NUL.
     size_t size;
-    size_t prelude_size;    // bytes of Slang's prelude, with which CUDA text begins
+    size_t prelude_size;    // the bytes of Slang's prelude, with which CUDA text begins
     uint8_t hash[20];       // Slang's entry-point hash
     spyi_inputs inputs;     // The kernel's inputs. Their bindings in the code are in set 0, the uniform
                             // buffers last.

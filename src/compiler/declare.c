@@ -71,7 +71,7 @@ static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
     else b->to->failed = true;
 }
 
-// Adds a struct, enum, interface or class. `slang`: its type; NULL if libslang does not give it.
+// Adds a struct, enum, interface or class. `slang` is its type; NULL if libslang does not give it.
 static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                               spyi_sl_nodes *out) {

@@ -26,7 +26,7 @@ typedef struct spyi_sl_pending {
     const spyi_type *type;
     spyi_sl_type *slang;
     bool open;
-    uint32_t depth; // number of structs around the position where the type was found
+    uint32_t depth; // the number of structs around the position where the type was found
 } spyi_sl_pending;
 
 typedef struct spyi_sl_builder {
@@ -34,8 +34,8 @@ typedef struct spyi_sl_builder {
     spyi_unit *unit;
     const spyi_sl_library *lib;
     spyi_sl_live *live;
-    uint32_t open;  // number of generic declarations around the walk
-    uint32_t depth; // number of structs around the fields that are being listed
+    uint32_t open;  // the number of generic declarations around the walk
+    uint32_t depth; // the number of structs around the fields that are being listed
     spyi_sl_pending *pending;
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // Types that the walk has found so far; an extension's type is searched among them.
@@ -95,7 +95,7 @@ typedef struct spyi_sl_nodes {
 // The declaration that a walk is inside of, and whose children it lists.
 typedef struct spyi_sl_scope {
     spy_decl_kind kind;
-    const char *path;      // path of the declaration; "" at the root
+    const char *path;      // the path of the declaration; "" at the root
     const spyi_type *type; // for a struct, its type, which knows its fields' offsets; otherwise NULL
     spyi_sl_decl *decl;
     int depth;

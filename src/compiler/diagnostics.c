@@ -67,7 +67,7 @@ static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
 
 typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
-    spyi_diagnostic_field detail; // text of the first span at the primary line's location
+    spyi_diagnostic_field detail; // the text of the first span at the primary line's location
     bool open;                    // the primary line is not yet written
     const char *hidden;
     const spyi_sl_sources *sources; // NULL means that no source lines are quoted

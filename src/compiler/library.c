@@ -18,7 +18,7 @@ static spyi_sl_library spyi_sl_the_library;
 // The functions of the library by name. A table makes less code than a call for each function.
 typedef struct spyi_sl_symbol {
     const char *name;
-    size_t offset; // offset of the function's member in spyi_sl_library
+    size_t offset; // the offset of the function's member in spyi_sl_library
 } spyi_sl_symbol;
 
 #define SPYI_SL_SYMBOL(result, name, arguments) { #name, offsetof(spyi_sl_library, name) },

@@ -14,7 +14,7 @@ typedef struct spyi_sl_library {
     char *path;         // the path by which it was opened
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it
-    uint32_t users;     // number of compilers that use it
+    uint32_t users;     // the number of compilers that use it
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
 } spyi_sl_library;
 #undef SPYI_SL_POINTER
@@ -85,7 +85,7 @@ typedef struct spyi_sl_sources {
     const char *path;
     const spyi_text *content;
 } spyi_sl_sources;
-// Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
+// Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden` is the path of a
 // generated file, whose locations are left out, or NULL. With `sources` each error and warning is followed by
 // its source line and a mark at the column; NULL means no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,

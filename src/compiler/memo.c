@@ -329,11 +329,11 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
-        spyi_memo_text_into(out, unit->appended); // text of the library itself, for gradients of one draw
+        spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
+    spyi_memo_hash given; // a hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;

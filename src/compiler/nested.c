@@ -6,10 +6,10 @@
 #include "compiler/slang_ir.h"
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // results for the kernel's module and for the unit's modules
+    const spyi_sl_nested *parts[2]; // the results for the kernel's module and for the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // names of the call without a derivative; NULL means none found
+    const char *caller, *callee; // the names of the call without a derivative; NULL means none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {

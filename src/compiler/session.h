@@ -40,7 +40,7 @@ struct spyi_sl_live {
     uint32_t link_count;
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
-    size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
+    size_t kept_kib;      // an estimate of the KiB that queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL means that the type has not been looked up
                           // yet
     uint32_t by_id_count;
@@ -76,13 +76,13 @@ struct spyi_compiler {
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
-    uint64_t embedded_hash;         // hash of the embedded modules' text
+    uint64_t embedded_hash;         // a hash of the embedded modules' text
     struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL if there are
                                     // none
     bool packed, recording;         // `store` is a pack: it either takes libslang's place or is recorded
     spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
-    spyi_atomic unit_count;         // number of units that were made so far, which gives each unit its serial
+    spyi_atomic unit_count; // the number of units that were made so far, which gives each unit its serial
     spy_file_hook hook;
     spyi_atomic loads;
     spyi_atomic code_hits, code_misses; // kernels whose code the store had, and kernels whose code it had not
@@ -97,7 +97,7 @@ typedef struct spyi_sl_watched {
 struct spyi_unit {
     spyi_compiler *compiler;
     uint32_t serial;        // unique in the compiler
-    spyi_atomic references; // count of its owner and of the units that link it
+    spyi_atomic references; // the count of its owner and of the units that link it
     char *name, *path;
     char *given_name, *given_path; // copies of the desc's strings; NULL if not given
     char *appended;                // text behind the module's own; NULL if there is none
@@ -120,7 +120,7 @@ struct spyi_unit {
     spyi_inputs inputs;       // answer of spyi_unit_inputs()
     spyi_atomic inputs_asked; // 1 if inputs and inputs_known are filled and no longer change
     bool inputs_known;
-    spyi_text cuda_kernels; // names of the unit's [CudaKernel] functions, one on each line, if
+    spyi_text cuda_kernels; // the names of the unit's [CudaKernel] functions, one on each line, if
                             // cuda_kernels_asked is set
     // For the unit's functions, one on each line: the name of a function that is nothing but a network, or
     // "!" and the name of another function.
@@ -130,8 +130,8 @@ struct spyi_unit {
     uint32_t derivative_count;
     struct spyi_sl_nested *nested; // the functions and calls that nested.c has read from the unit's modules;
                                    // NULL if it has read none yet
-    char **imports;                // names of the module_count modules
-    size_t module_count;           // number of modules in the session just after loading the unit
+    char **imports;                // the names of the module_count modules
+    size_t module_count;           // the number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
     // The unit's name in questions of memo.h: equal for units of equal text, imports and options. If it is
@@ -155,8 +155,8 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
-// a lost worker. `kib`: KiB that the coming query will leave in it. Returns NULL if the session is lost and
-// no fresh one can be made.
+// a lost worker. `kib` is the KiB that the coming query will leave in it. Returns NULL if the session is lost
+// and no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // may only be called on the session's worker thread
 // Calls loadModuleFromSourceString() so that the task's caller may leave. NULL means that the text does not

@@ -69,7 +69,7 @@ enum {
 enum {
     SPYI_SL_CATEGORY_INPUT = 5,   // locations of a stage's inputs
     SPYI_SL_CATEGORY_OUTPUT = 6,  // locations of a stage's outputs
-    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes of uniform data
+    SPYI_SL_CATEGORY_UNIFORM = 8, // the bytes of uniform data
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,

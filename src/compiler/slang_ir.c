@@ -242,7 +242,7 @@ static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
 typedef struct spyi_ir_walk { // A walk over the lines of a module's text.
     const char *at;
     spyi_ir_slice line, link, name; // link and name come from the decorations before the line
-    spyi_ir_slice outer;            // id of the top-level func or generic around the line
+    spyi_ir_slice outer;            // the id of the top-level func or generic around the line
     int depth;
     bool no_diff;
 } spyi_ir_walk;

@@ -17,7 +17,7 @@ typedef struct spyi_ir_call {
 } spyi_ir_call;
 
 typedef struct spyi_ir_function {
-    uint64_t link; // hash of the name that is the same in all modules
+    uint64_t link; // a hash of the name that is the same in all modules
     char *name;    // NULL means that no name is known
     spyi_ir_call *calls;
     uint32_t call_count;

@@ -149,7 +149,8 @@ static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     return false;
 }
 
-// Returns whether an expression depends on gradients. `state`: a byte for each name, 1 when its value does.
+// Returns whether an expression depends on gradients. `state` has a byte for each name, which is 1 when its
+// value does.
 static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
                                         const uint8_t *state) {
     const char *token;

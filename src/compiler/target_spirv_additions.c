@@ -30,7 +30,7 @@ typedef struct spyi_addition_id {
     // none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
-    uint32_t stores;              // number of elements stored in `block`
+    uint32_t stores;              // the number of elements stored in `block`
     bool backward, zero, context; // the name has SPYI_ADDITION_BACKWARD, _ZERO or _CONTEXT in it
     bool gradient;                // the value depends on the gradients that the function is given
     // An access chain has an index that is not constant, or a store in `block` to the variable has one.

@@ -18,7 +18,7 @@ enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
     uint32_t at;     // the word of the id's definition; 0 means that it has none
-    uint32_t uses;   // number of words in functions that equal the id, without its definition
+    uint32_t uses;   // the number of words in functions that equal the id, without its definition
     bool zeros, sum; // the function is Slang's dzero or dadd of an array type
     bool escapes;    // an instruction uses the variable and does not load or store all of it
 } spyi_sparse_id;
@@ -38,7 +38,7 @@ typedef struct spyi_sparse_code {
 typedef struct spyi_sparse_sum {
     uint32_t variable, pointer_type, depth, value;
     uint32_t indices[SPYI_SPARSE_DEPTH];
-    uint32_t scratch[3]; // ids of removed instructions, which the new ones use
+    uint32_t scratch[3]; // the ids of removed instructions, which the new ones use
 } spyi_sparse_sum;
 
 static const uint32_t *spyi_sparse_at(const spyi_sparse_code *c, uint32_t instruction) {

@@ -24,7 +24,7 @@ typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
     bool done;
-    uint32_t failed; // number of allocations that failed on the worker's thread
+    uint32_t failed; // the number of allocations that failed on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
@@ -42,10 +42,10 @@ struct spyi_sl_worker {
     bool threw;                 // libslang has thrown an exception, so that the thread never returns
     void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
-    uint32_t ask_failed;   // number of allocations that failed in `ask`
-    spyi_sl_live *closing; // list of sessions to close
+    uint32_t ask_failed;   // the number of allocations that failed in `ask`
+    spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
-    uint32_t lives;        // number of open sessions
+    uint32_t lives;        // the number of open sessions
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 

@@ -211,7 +211,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
     profile->max_uniforms = 32;
-    profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
+    profile->max_uniform_bytes = 65536; // the size of the constant memory for global parameters
     limits->fill_alignment = 4;
     profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
     profile->tiles_from = SPYI_TILES_FROM;

@@ -91,8 +91,8 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL when out of
-// memory.
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. Returns NULL when
+// out of memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
@@ -137,7 +137,7 @@ typedef struct spyi_cuda_kernel {
     spyi_cu_pointer globals; // the address of the module's global parameters; 0 means that it has none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // the offsets of the parameters in the block
     spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
@@ -190,7 +190,7 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cu_event time_events[2]; // the device creates them at their first use
     int timing;                   // 0 means that no time was begun, 1 that one was begun, 2 that it has ended
-    uint64_t timing_batch;        // batch in which the time ended
+    uint64_t timing_batch;        // the batch in which the time ended
     spyi_cu_module mark_module;   // the module of the kernel that stores the GPU's time
     spyi_cu_function mark;
     spyi_cu_module blit_module; // the module of the kernel that scales texels; NULL means that no blit was

@@ -22,7 +22,7 @@ SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kern
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
-// time, whose graph is freed. NULL when all kernels with a graph were launched recently.
+// time, whose graph is freed. Returns NULL when all kernels with a graph were launched recently.
 static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
     spyi_cuda_kernel **oldest = &gpu->repeating[0];
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {

@@ -24,7 +24,7 @@ struct spyi_build {
     spy_status status;
     spyi_text error, log;
     spyi_text blob;  // the compiled code, where device->keep_programs is set
-    uint32_t failed; // number of allocations that failed on the thread
+    uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
     // is only loaded.

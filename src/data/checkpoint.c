@@ -8,7 +8,7 @@ typedef struct spyi_saved {
     char name[256];
     char dtype[8];
     spy_shape shape;
-    uint64_t begin, end; // offsets in bytes, counted from the end of the head
+    uint64_t begin, end; // the offsets in bytes, counted from the end of the head
 } spyi_saved;
 
 // Returns the name that safetensors has for a dtype.
@@ -118,8 +118,9 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
-// that it is not there.
+// >>reading
+// These functions read the parts of JSON that a head of safetensors has. Each function moves *at behind the part
+// that it has read, and returns false when the part is not there.
 
 typedef struct spyi_json {
     const char *at, *end;

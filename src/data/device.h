@@ -43,20 +43,20 @@ struct spy_device {
     struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
                                        // off
     struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
-    uint32_t launch_graphs;            // number of launch graphs that plans keep
+    uint32_t launch_graphs;            // the number of launch graphs that plans keep
     bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
-    uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
+    uint64_t epoch;                    // the number of the current hazard epoch, from 1 (hazards.c)
     spyi_transition *transitions;      // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
     size_t texture_parts;      // parts of all textures; transitions have room for as many
-    uint64_t last_submit;      // batch of the last work whose uses were noted
+    uint64_t last_submit;      // the batch of the last work whose uses were noted
     uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
                               // was none
     uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
     uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
-    spy_tensor *tensors;       // list of the living tensors
-    spy_texture *textures;     // list of the living textures (texture.h)
-    spy_sampler *samplers;     // list of the living samplers
+    spy_tensor *tensors;       // a list of the living tensors
+    spy_texture *textures;     // a list of the living textures (texture.h)
+    spy_sampler *samplers;     // a list of the living samplers
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images

@@ -53,8 +53,8 @@ SPYI_FN void spyi_pool_release_held(spy_device *device);
 SPYI_FN void spyi_pool_trim(spy_device *device);
 // Frees the pool; all blocks must have been given back.
 SPYI_FN void spyi_pool_destroy(spy_device *device);
-// Returns the storage of the imported chunk's handle; equal handles share one storage. NULL when out of
-// memory.
+// Returns the storage of the imported chunk's handle; equal handles share one storage. Returns NULL when out
+// of memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 #endif // SPYI_MEMORY_H

@@ -44,7 +44,7 @@ struct spy_texture {
     // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // the type of a texel, such as "float4"
-    spy_shape shape;        // sizes for calls that run over the texture
+    spy_shape shape;        // the sizes for calls that run over the texture
     // The views that shaders get, made when first needed; 0 means not made yet. They belong to the image.
     uint64_t sampled_view, stored_view, target_view;
     uint32_t

@@ -12,7 +12,7 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 typedef struct spyi_type_parts {
     char base[64]; // the base without its namespace
     char *arguments[3];
-    uint32_t count; // number of arguments, those beyond the third included
+    uint32_t count; // the number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);

@@ -26,7 +26,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
+    int64_t limit = (end - begin) / stride_bytes + 1; // the offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     // No stride may be longer than this, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;

@@ -181,8 +181,8 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 
 // >>wide.c
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
-// spyi_wide_value() writes the current element's value of a wide leaf as an expression of its vectors; the
-// next function puts its variable back into them.
+// spyi_wide_value() writes the current element's value of a wide leaf as an expression of its vectors;
+// spyi_wide_store() puts its variable back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 // Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.

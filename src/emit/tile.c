@@ -15,7 +15,7 @@
 // Rows of groupshared memory are one word longer than the tile, so that neither rows nor columns meet in one bank.
 #include "emit/internal.h"
 
-// spyi_tile_columns() returns the number of threads along a row of the tile; the next function returns the
+// spyi_tile_columns() returns the number of threads along a row of the tile; spyi_tile_step() returns the
 // number of rows between two elements of a thread.
 static uint32_t spyi_tile_columns(const spyi_emit_state *s) {
     return s->key->tile / s->key->width;

@@ -47,7 +47,7 @@ typedef struct spyi_fused_step {
     const spyi_type *type; // NULL means that the type is not known yet
     char *name;            // the name of the input, member, operator or type, depending on `kind`
     uint32_t *operands;    // the numbers of the steps that are operands
-    char **names;          // names of the operands; NULL means that no operand has a name
+    char **names;          // the names of the operands; NULL means that no operand has a name
     uint32_t count;        // the number of operands
     // These members belong to a SPYI_STEP_CALL.
     spy_function *function;

@@ -7,8 +7,8 @@
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool typed, texels, writes; // `typed`: elements have a type T; `texels`: they are texels; `writes`:
-                                // kernels may write them
+    bool typed, texels, writes; // typed: elements have a type T; texels: elements are texels; writes: kernels
+                                // may write elements
     bool one;                   // the buffer is the address of one element
 } spyi_buffer_families[] = {
     { "StructuredBuffer", true, false, false, false },

@@ -35,7 +35,7 @@ typedef struct spyi_leaf {
     // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // the kind, whose `bind` fills the members up to kind_type
-    uint32_t field_size, field_align; // bytes in the parameter block; size 0 means that it has no field
+    uint32_t field_size, field_align; // the bytes in the parameter block; size 0 means that it has no field
     // For a tensor passed whole: the function may read it, or write it anywhere. For a texture: it is read,
     // or may be written.
     bool reads, writes;

@@ -130,7 +130,8 @@ static bool spyi_sampler_binding(const spyi_leaf *leaf, const spyi_value *value,
 
 static uint32_t spyi_sampler_uses(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
     (void)value, (void)reads, (void)writes, (void)uses;
-    return 0; // nothing writes it, and the driver's object lives as long as the device
+    return 0; // no use is noted, because nothing writes a sampler, and the driver's object lives as long as
+              // the device
 }
 
 static const spyi_kind_resource spyi_sampler_resource = { { SPYI_KIND_SAMPLER, 0 },

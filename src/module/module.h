@@ -66,7 +66,7 @@ struct spy_function {
     spy_module *module;
     char *name;
     spyi_declared *declared;  // the declarations; NULL if spy_find_function() found the function
-    uint32_t id;              // part of the plan key
+    uint32_t id;              // a part of the plan key
     spyi_overloads overloads; // empty after a reload that removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
@@ -153,8 +153,9 @@ SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spy
 // this position among those without a name. NULL means that nothing is declared.
 SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
                                                     uint32_t position);
-// Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in one allocation
-// that the caller frees. *at becomes the place of the first text. NULL when out of memory.
+// Makes room for `count` declarations, none of which is there yet, and for `texts` bytes of their texts, in
+// one allocation that the caller frees. *at becomes the place of the first text. Returns NULL when out of
+// memory.
 SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at);
 // Returns the bytes that the texts of one declaration need.
 SPYI_FN size_t spyi_declared_texts(const char *name, const char *type);

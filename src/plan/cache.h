@@ -13,7 +13,7 @@ struct spyi_cache {
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values *values; // the values of the call that is inside the device
-    spyi_values *spare;  // values for other calls, while some calls work outside of the device
+    spyi_values *spare;  // the values for other calls, while some calls work outside of the device
     // The plan whose last run was one dispatch that can be repeated unchanged, and its variant; NULL means
     // that the device's last run was not such a one.
     spyi_plan *ran;

@@ -20,8 +20,8 @@ typedef struct spyi_launch_leaf {
     uint64_t begin, end; // the elements' bytes in the storage, from `begin` up to `end`
     uint64_t reach;      // the end of the bytes that are read, since the last vector of a wide variant may
                          // pass `end`
-    int64_t strides[SPY_MAX_RANK]; // strides for each collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // strides for each consumed dimension, in elements
+    int64_t strides[SPY_MAX_RANK]; // the strides for each collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // the strides for each consumed dimension, in elements
     uint32_t memory_size;          // the bytes of one memory element
     uint64_t binding_offset;       // the bytes from the start of the chunk; used with bindings
     uint64_t storage_offset;       // the bytes from the chunk's start to the storage at the time when

@@ -9,7 +9,7 @@
 // begun. The first one in the list is the oldest, and its work has the lowest batch numbers.
 
 #define SPYI_VK_SERIAL_BITS 48u
-#define SPYI_VK_MANY_RECORDINGS 64u // number of unreported recordings at which the log warns about them
+#define SPYI_VK_MANY_RECORDINGS 64u // the number of unreported recordings at which the log warns about them
 
 static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
     gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;

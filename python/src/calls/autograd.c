@@ -14,7 +14,7 @@ struct spyp_autograd {
     spyp_autograd *next;
     Py_ssize_t n;    // arguments by position
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
-    uint32_t count;  // number of all arguments
+    uint32_t count;  // the number of all arguments
     uint32_t reload_count; // the device's count at that time: a reload may change the parameters
     PyTypeObject *types[SPYP_AUTOGRAD_MOST]; // torch's two classes, float, int or bool, which are never freed
 };

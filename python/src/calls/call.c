@@ -456,7 +456,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_nested_end();
     if (!result && PyErr_ExceptionMatches(spyp.marshalled)) return spyp_call_marshalled(self, args, nargsf, names);
     if (!result && in.call.mode == SPY_CALL_MODE_BACKWARD && PyErr_ExceptionMatches(PyExc_ValueError))
-        // backward calls of numbers that have no gradients, or of pairs for inout parameters
+        // slangpy.gradients makes backward calls for numbers that have no gradients, and for pairs for inout parameters
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient)) {
         result = spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
@@ -527,7 +527,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 
 typedef struct spyp_threads {
     spy_uint3 count;
-    spy_tensor *groups; // numbers of groups in GPU memory, or NULL
+    spy_tensor *groups; // the numbers of groups in GPU memory, or NULL
     bool small;         // groups of 32 threads, unless the chain sets another size
 } spyp_threads;
 

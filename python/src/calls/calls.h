@@ -77,11 +77,11 @@ void spyp_quick_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyO
 void spyp_quick_free(spyp_quick *quick); // `quick` may be NULL
 
 // >>autograd.c: calls that become nodes of torch's graph
-// Makes a call of a form that spyp_autograd_learn() has seen. NULL without an exception: the call has another form, or it failed and is to
-// be made in another way, which reports the error.
+// Makes a call of a form that spyp_autograd_learn() has seen. NULL without an exception means that the call has another form, or it failed
+// and is to be made in another way, which reports the error.
 PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names);
-// Learns from a call that slangpy.autograd has made, if slangpy.autograd has said that the call can be repeated here. `good`: the call has
-// succeeded.
+// Learns from a call that slangpy.autograd has made, if slangpy.autograd has said that the call can be repeated here. `good` tells that the
+// call has succeeded.
 void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, bool good);
 void spyp_autograd_free(spyp_autograd *graphs); // `graphs` may be NULL
 int spyp_autograd_ready(PyObject *module);
@@ -99,10 +99,10 @@ typedef struct spyp_encoder {
     PyObject_HEAD spyp_device *device;
     spy_command_list *list;
     PyObject *on_record; // function(kind, index, name), or NULL
-    PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
-    PyObject *functions; // dict from a recorded call's number to its function
+    PyObject *queries;   // a list of (QueryPool, index, number of the timestamp)
+    PyObject *functions; // a dict from a recorded call's number to its function
     PyObject *recording; // object of encoders.py for the recording, which the command buffer gets, too; or NULL
-    PyObject *leases;    // list of the objects that keep other libraries' arrays for recorded calls, or NULL
+    PyObject *leases;    // a list of the objects that keep other libraries' arrays for recorded calls, or NULL
     bool finished;
     bool loaded; // the list comes from a pack, so the functions of its calls are not known
 } spyp_encoder;

@@ -7,7 +7,7 @@
 // A kernel with the sizes of its launches.
 typedef struct spyp_launcher {
     PyObject_HEAD spyp_function *function; // the function, whose chain has the threads of a group
-    PyObject *names;                       // tuple of the parameters' names
+    PyObject *names;                       // a tuple of the parameters' names
     uint32_t block[3], grid[3];
     spy_uint3 threads;
 } spyp_launcher;
@@ -15,7 +15,7 @@ typedef struct spyp_launcher {
 // A kernel with its arguments: the base class of slangtorch.TorchLaunch.
 typedef struct spyp_launch {
     PyObject_HEAD PyObject *kernel; // slangtorch.TorchKernel
-    PyObject *values;               // tuple of the arguments, one for each parameter
+    PyObject *values;               // a tuple of the arguments, one for each parameter
     bool launched;
 } spyp_launch;
 

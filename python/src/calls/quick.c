@@ -9,14 +9,14 @@
 // What an argument of the next call must be like, and where it goes. `object` is kept.
 typedef struct spyp_quick_item {
     PyTypeObject *type; // Tensor, NDBuffer, float or int, which are never freed
-    size_t from;        // index of this argument in the array of objects that Python passes to the call
+    size_t from;        // the index of this argument in the array of objects that Python passes to the call
 } spyp_quick_item;
 
 struct spyp_quick {
     Py_ssize_t n;    // arguments by position
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
-    size_t count;    // number of `args`
-    Py_ssize_t given; // index of `_result` among the objects; -1 means a new result
+    size_t count;    // the number of `args`
+    Py_ssize_t given; // the index of `_result` among the objects; -1 means a new result
     bool busy;       // a call uses `args`; a call within that call does not use this struct
     spyp_quick_item items[SPYP_QUICK_MOST];
     spy_arg args[SPYP_QUICK_MOST];

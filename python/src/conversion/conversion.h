@@ -15,15 +15,15 @@ typedef struct spyp_part {
     // The changed numbers; NULL means that the call changes the value in place.
     struct spyp_back *back;
     struct spyp_part *parts; // one part for each item of a dict, in its order; NULL means that the value is not a dict
-    Py_ssize_t count;        // number of `parts`
+    Py_ssize_t count;        // the number of `parts`
 } spyp_part;
 
 // The changed value of a number or array of numbers: `result`, or floats in the arena if `host` is set.
 typedef struct spyp_back {
     spy_result result;
-    void *host;         // numbers that the call may change, or NULL
-    const void *before; // copy of `host` from before the call
-    size_t size_bytes; // bytes of `host`
+    void *host;         // the numbers that the call may change, or NULL
+    const void *before; // a copy of `host` from before the call
+    size_t size_bytes; // the bytes of `host`
     spy_dtype dtype;
     spy_shape shape;
     struct spyp_back *next;
@@ -47,13 +47,13 @@ typedef struct spyp_step {
 // The state of one call while its arguments are converted and until its results are given.
 typedef struct spyp_call {
     spyp_function *function;
-    const char *name;      // name of the argument that is being converted; NULL means that it is given by position
-    Py_ssize_t position;   // position of that argument, from 0; -1 means the bound instance
+    const char *name;      // the name of the argument that is being converted; NULL means that it is given by position
+    Py_ssize_t position;   // the position of that argument, from 0; -1 means the bound instance
     const spyp_step *step; // the part of that argument that is being converted; NULL means all of it
-    const char *global;    // path of the global or constant that is being converted; NULL means that it is an argument
+    const char *global;    // the path of the global or constant that is being converted; NULL means that it is an argument
     spyp_arena arena;
     spyp_update *updates, **last_update;
-    spyp_back *backs; // list of all spyp_back of the call, so that each tensor in them is released
+    spyp_back *backs; // a list of all spyp_back of the call, so that each tensor in them is released
     bool drops;       // plain values within the dict that is being converted do not come back
     bool result;      // the value of `_result` is being converted
     bool foreign;     // the error that is set was raised by the user's own code
@@ -82,7 +82,7 @@ void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor);
 // Converts one kind of Python values to arguments. `convert` fills *arg, except for its name,
 // which the caller sets. It returns 0, or -1 with an exception set.
 typedef struct spyp_converter {
-    const char *kind; // name of the kind of values, for messages
+    const char *kind; // the name of the kind of values, for messages
     int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
 } spyp_converter;
 // Returns the converter for an object whose class is not in f->seen, and adds it there. NULL with an
@@ -127,8 +127,8 @@ void spyp_drop_written(const spyp_call *call, PyObject *object, spy_arg *arg);
 // exception set.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
-// Returns the converter for a value of a class that users have registered. NULL without an exception: its
-// class is not registered.
+// Returns the converter for a value of a class that users have registered. NULL without an exception means that its class is not
+// registered.
 const spyp_converter *spyp_extension_converter(PyObject *object);
 
 // >>structs.c
@@ -180,7 +180,7 @@ const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
 // "this".
 const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position);
 // Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is found by its name, or by its
-// position if it has no name. NULL without an exception: the types are not known. Keeps an exception that is set.
+// position if it has no name. NULL without an exception means that the types are not known. Keeps an exception that is set.
 PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssize_t position);
 // Returns the entry that `dict` has for the name of the parameter at a position, borrowed, or NULL. A bound
 // instance is not counted.
@@ -235,7 +235,7 @@ PyObject *spyp_pair_give(PyObject *primal, PyObject *grad);
 int spyp_gradient_ready(PyObject *module);
 
 // >>streams.c: streams of CUDA
-// Parses a stream, given as an int (0: CUDA's default stream) or as an object that has a stream. Returns -1 with an exception set.
+// Parses a stream, given as an int (0 means CUDA's default stream) or as an object that has a stream. Returns -1 with an exception set.
 int spyp_stream_parse(PyObject *object, void **stream);
 // Call these before and after work that goes to `stream`; the device's own stream continues after that work.
 // They do nothing if `stream` is NULL. Call them inside the device.
@@ -259,8 +259,8 @@ int spyp_requires_gradient(PyObject *object);
 // cannot.
 struct spyp_dl_tensor;
 int spyp_torch_view(PyObject *object, struct spyp_dl_tensor *out);
-// Makes a Tensor over the memory of an array in CUDA memory. NULL without an exception: the object is no such array. `dtype` is None, or
-// the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and the array may be read-only.
+// Makes a Tensor over the memory of an array in CUDA memory. NULL without an exception means that the object is no such array. `dtype` is
+// None, or the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and the array may be read-only.
 PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *device, PyObject *object, PyObject *dtype, bool reads, const char *what);
 // Call these before and after the work of a call, inside the device. They order it with the streams of the
 // arrays' libraries. `own` is the stream of the call.
@@ -292,8 +292,8 @@ int spyp_export_ready(PyObject *module);
 // Makes a DLPack export of a tensor's CUDA memory for use in `stream`. Returns NULL with an exception set.
 struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream);
 // Makes an export of a new result, without a Tensor, if the device's work goes to `stream`, the other library's stream, and the elements
-// are scalars. The export then owns the result. NULL without an exception: no such export is possible, and the caller still owns the
-// result. Call it inside the device.
+// are scalars. The export then owns the result. NULL without an exception means that no such export is possible, and the caller still owns
+// the result. Call it inside the device.
 struct spyp_dl_versioned *spyp_export_result(spyp_device *device, spy_tensor *result, void *stream);
 
 #endif // SPYP_CONVERSION_H

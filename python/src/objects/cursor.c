@@ -11,8 +11,8 @@ typedef struct spyp_cursor_object {
     spy_tensor *tensor; // the cursor retains it
     PyObject *owner;    // Python object that the tensor's memory belongs to, or NULL
     spyp_module *module;
-    int64_t first, count;      // elements of the tensor: the first one, and their number
-    const spy_type_info *info; // type of an element, which lives as long as the module
+    int64_t first, count;      // the elements of the tensor: the first one, and their number
+    const spy_type_info *info; // the type of an element, which lives as long as the module
     spy_cursor cursor;
     bool loaded;
 } spyp_cursor_object;
@@ -21,7 +21,7 @@ typedef struct spyp_cursor_object {
 typedef struct spyp_place {
     PyObject_HEAD spyp_cursor_object *range;
     const spy_type_info *info; // NULL means an invalid cursor, the result of a search for a missing part
-    size_t offset;             // bytes from the range's first element, on the device
+    size_t offset;             // the bytes from the range's first element, on the device
 } spyp_place;
 
 // >>loading
@@ -188,7 +188,7 @@ static void spyp_copy_layout(const spy_type_info *info, char *host, char *device
             spyp_copy_layout(info->element, host + (size_t)i * info->element->size_bytes,
                              device + (size_t)i * info->element->device_stride_bytes, to_device);
     } else if (info->dtype == SPY_DTYPE_BOOL) {
-        size_t wide = info->device_size_bytes / (n ? n : 1); // bytes of a bool on the device
+        size_t wide = info->device_size_bytes / (n ? n : 1); // the bytes of a bool on the device
         for (size_t i = 0; i < n; i++) {
             char *at = device + wide * i;
             if (to_device) memset(at, 0, wide);

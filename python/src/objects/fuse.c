@@ -7,7 +7,7 @@ typedef struct spyp_graph {
     PyObject_HEAD
     spyp_device *device;
     spy_fusion *fusion; // NULL means that it has ended
-    PyObject *modules;  // list of the Modules whose functions the graph calls
+    PyObject *modules;  // a list of the Modules whose functions the graph calls
 } spyp_graph;
 
 // >>values

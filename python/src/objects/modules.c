@@ -278,8 +278,8 @@ static PyObject *spyp_module_hint(const char *message, const char *name) {
     return PyUnicode_FromString(*rest ? rest + 1 : rest);
 }
 
-// Finds a function or type of the module. NULL without an exception: the module has none of that name, and *why receives similar names
-// unless `why` is NULL. Call it inside the device.
+// Finds a function or type of the module. NULL without an exception means that the module has none of that name, and *why receives similar
+// names unless `why` is NULL. Call it inside the device.
 static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **why) {
     const char *text = spyp_utf8(name);
     spyp_device *d = m->device;
@@ -673,7 +673,7 @@ static int spyp_module_note(spyp_module *m, const spy_module_desc *desc, PyObjec
     return m->made ? 0 : -1;
 }
 
-// Loads a module. `conformances`: further type conformances, or NULL.
+// Loads a module. `conformances` are further type conformances, or NULL.
 static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *desc, PyObject *options, PyObject *link,
                            PyObject *conformances) {
     spyp_arena arena;

@@ -62,7 +62,7 @@ static PyObject *spyp_get_attributes(spyp_reflection *r) {
     return spyp_attribute_list(r, r->decl);
 }
 
-// Returns the declaration that has the attributes of an object; for a type, the declaration of the type. NULL if there is none.
+// Returns the declaration that has the attributes of an object; for a type, the declaration of the type. Returns NULL if there is none.
 static const spy_decl *spyp_attribute_owner(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
     return spyp_reflection_is(self, SPYP_TYPE) ? r->type->decl : r->decl;

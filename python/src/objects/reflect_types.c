@@ -7,7 +7,7 @@
 // >>resources, which are recognized by their names
 
 typedef struct spyp_resource {
-    long shape, access; // numbers of a ResourceShape and a ResourceAccess
+    long shape, access; // the numbers of a ResourceShape and a ResourceAccess
 } spyp_resource;
 
 static bool spyp_skip(const char **text, const char *word) {
@@ -503,8 +503,7 @@ static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
                                        t->element->size_bytes * (size_t)index);
 }
 
-// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is
-// no such part.
+// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception means that there is no such part.
 static PyObject *spyp_cursor_step(spyp_reflection *c, const char **path) {
     const char *at = *path;
     if (*at == '[') {

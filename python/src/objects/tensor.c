@@ -235,7 +235,7 @@ static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const sp
     return tensor ? spyp_tensor_make(type, d, tensor, NULL) : NULL;
 }
 
-// Makes a tensor over an array's own memory. NULL without an exception: its memory cannot be shared.
+// Makes a tensor over an array's own memory. NULL without an exception means that its memory cannot be shared.
 static PyObject *spyp_tensor_shared(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype, const char *what) {
     spyp_device *d = spyp_device_of(device, what);
     return d ? spyp_foreign_tensor(type, d, object, dtype, false, what) : NULL;

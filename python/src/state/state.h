@@ -58,7 +58,7 @@ typedef struct spyp_state {
         PyObject *apply;        // makes a node of torch's graph
         PyObject *grad_enabled, *transforms_active, *zeros_like;
     } torch;
-    Py_ssize_t tracers; // number of threads in which slangpy.fusion records calls instead of making them
+    Py_ssize_t tracers; // the number of threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
 } spyp_state;
@@ -88,7 +88,7 @@ typedef struct spyp_above {
 typedef struct spyp_device {
     PyObject_HEAD
     spy_device *device; // NULL after close()
-    unsigned long owner;              // id of the thread that uses the device
+    unsigned long owner;              // the id of the thread that uses the device
     const char *what;                 // Python function in use, for error texts; NULL means that the text names it
     // Number of spyp_enter() of `owner` without their spyp_leave(): callbacks may enter again. `depth` and `owner` change only under the
     // GIL.
@@ -102,24 +102,23 @@ typedef struct spyp_device {
     PyObject *log, *progress, *reports; // callables, or NULL
     // Text of the last logged error, kept until it is known whether an exception has the same text, or NULL.
     PyObject *held;
-    PyObject *printed; // list of the texts that kernels print, while they are collected, or NULL
+    PyObject *printed; // a list of the texts that kernels print, while they are collected, or NULL
     // Lists of (number, function) and of functions, or NULL.
     PyObject *close_callbacks, *reload_callbacks;
     unsigned long callback_count; // the number of the last close callback
-    uint32_t reload_count;        // number of reloads of modules since the device was made; look-ups from before a
-                                  // reload may be out of date
+    uint32_t reload_count; // the number of reloads of modules since the device was made; look-ups from before a reload may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
-    PyObject *pack;   // bytes of the pack that the device runs from, or NULL
+    PyObject *pack;   // the bytes of the pack that the device runs from, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
     void *stream;             // CUDA stream that the device's work goes to; NULL means the device's own stream
-    PyObject *extra;          // dict of objects that slangpy/*.py keeps with the device, or NULL
+    PyObject *extra;          // a dict of objects that slangpy/*.py keeps with the device, or NULL
     const spyp_above *above;
     struct spyp_imports *imports;    // tensors over other libraries' memory (foreign.c), or NULL
     spyp_shared shared[SPYP_SHARED]; // streams of other libraries, ordered with all work of the device
     uint32_t shared_count;
-    PyObject *returned; // list of ended leases whose memory the device can use again, or NULL
+    PyObject *returned; // a list of ended leases whose memory the device can use again, or NULL
     int cuda;           // CUDA's number of the GPU; -1 means that the backend is not CUDA
     PyObject *weakrefs;
     // hot_reload: calls reload modules whose files have changed. quiet: the library's messages are dropped,
@@ -138,11 +137,11 @@ typedef struct spyp_module {
     PyObject *name;
     PyObject *found; // dict: name -> Function or Struct
     uint32_t found_at; // device->reload_count when `found` was emptied last
-    PyObject *link;  // tuple of Modules, kept alive
+    PyObject *link;  // a tuple of Modules, kept alive
     PyObject *reflected; // dict: key of a reflection object -> its address, while it lives; or NULL
     // Tuple for load_again(): path as bytes, name and source, each or None, options, link.
     PyObject *made;
-    PyObject *extra; // dict of objects that Python code keeps with the module, or NULL
+    PyObject *extra; // a dict of objects that Python code keeps with the module, or NULL
     PyObject *weakrefs;
     bool plain; // a SlangModule: a reload makes its reflection objects invalid, as in SlangPy
 } spyp_module;
@@ -169,10 +168,10 @@ typedef struct spyp_chain {
     PyObject *self;               // bound instance, or NULL
     PyObject *map_args, *map_kwargs; // tuple and dict of map()'s entries, or NULL
     PyObject *constants, *globals;   // dicts, or NULL
-    PyObject *setters;               // tuple of callables that return further globals at each call, and dicts, or NULL
-    PyObject *writers;               // tuple of (callable, arguments, keywords) of each write(), or NULL
+    PyObject *setters;               // a tuple of callables that return further globals at each call, and dicts, or NULL
+    PyObject *writers;               // a tuple of (callable, arguments, keywords) of each write(), or NULL
     PyObject *prelude;            // str, or NULL
-    PyObject *conformances;       // tuple of str, or NULL
+    PyObject *conformances;       // a tuple of str, or NULL
     PyObject *result;             // the class that was given to return_type(), or NULL
     spy_call_mode mode;
     bool deterministic;
@@ -259,12 +258,12 @@ typedef struct spyp_sampler {
 // Memory that is freed when the call ends. Small calls need only `first`.
 typedef struct spyp_arena {
     uint64_t first[192];
-    size_t used;            // bytes of `first` that are taken
-    size_t room;            // bytes of `first`
+    size_t used;            // the bytes of `first` that are taken
+    size_t room;            // the bytes of `first`
     void **more;            // blocks of PyMem_Malloc(), linked by their first word
     struct spyp_held *held; // exported buffers, the newest first
-    PyObject *kept;         // list of objects that must live until the call ends, or NULL
-    uint32_t depth;         // number of spyp_arena_down() without their spyp_arena_up()
+    PyObject *kept;         // a list of objects that must live until the call ends, or NULL
+    uint32_t depth;         // the number of spyp_arena_down() without their spyp_arena_up()
 } spyp_arena;
 
 #define SPYP_MOST_DEPTH 100 // most levels of dicts, lists, get_this() and so on

@@ -19,15 +19,15 @@ typedef struct spyp_host_array {
     PyObject *object; // the object that gives an array's fields by name, if it has structs; borrowed
     // The next members describe the array's own elements if `data` is a copy of them that can be copied back.
     void *place;                   // first element, or NULL if `data` is no such copy
-    size_t item;                   // bytes of an element
-    int64_t strides[SPY_MAX_RANK]; // bytes from one element to the next, by dimension
+    size_t item;                   // the bytes of an element
+    int64_t strides[SPY_MAX_RANK]; // the bytes from one element to the next, by dimension
     bool swapped;                  // their byte order is not the native one
 } spyp_host_array;
 
 // Returns whether an object has host memory by the buffer protocol and is no CUDA array.
 bool spyp_is_host_buffer(PyObject *object);
-// Returns the names of a dict's or structured array's fields as a new tuple or list. NULL without an
-// exception: the object has none.
+// Returns the names of a dict's or structured array's fields as a new tuple or list. NULL without an exception means that the object has
+// none.
 PyObject *spyp_field_names(PyObject *object);
 // Makes an object whose update_this() copies array->data back to array->place, unless the elements have not
 // changed. The arena keeps it. Returns NULL with an exception set.
@@ -105,14 +105,13 @@ int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtyp
 // >>extension.c: classes that users have registered
 // Returns whether an object is a number, dict, list or tuple. These classes cannot be registered.
 bool spyp_is_plain(PyObject *object);
-// Returns the function that `dict` has for the object's class or for the nearest of its bases, as a new
-// reference. NULL without an exception: it has none.
+// Returns the function that `dict` has for the object's class or for the nearest of its bases, as a new reference. NULL without an
+// exception means that it has none.
 PyObject *spyp_registered(PyObject *dict, PyObject *object);
 // Returns function(object) as a new reference. The result must be of another class than the object. Takes
 // over the reference `function`.
 PyObject *spyp_registered_call(PyObject *function, PyObject *object);
-// Returns the value that stands for an object in memory, as a new reference. NULL without an exception: the
-// object itself.
+// Returns the value that stands for an object in memory, as a new reference. NULL without an exception means the object itself.
 PyObject *spyp_extension_value(PyObject *object);
 int spyp_extension_ready(PyObject *module);
 
@@ -121,10 +120,9 @@ int spyp_extension_ready(PyObject *module);
 // float[2]; in the library's names the outermost size comes first, as in C's declarations: "float[3][2]". The same turns the library's
 // name of an array into Slang's. A pointer "float*" is "Ptr<float>".
 PyObject *spyp_library_name(PyObject *name);
-// Parses a dtype that a user gave: a Struct, a name such as "float3", a numpy dtype, float, int, bool, or a
-// class such as float3. `type` is its name, and `module` knows the name (NULL: it is built in). Returns 0, or
-// -1 with an exception set, which names the function `what` and its argument; with `what` NULL, the caller puts
-// their names before its text.
+// Parses a dtype that a user gave: a Struct, a name such as "float3", a numpy dtype, float, int, bool, or a class such as float3. `type`
+// is its name, and `module` knows the name (NULL means that it is built in). Returns 0, or -1 with an exception set, which names the
+// function `what` and its argument; with `what` NULL, the caller puts their names before its text.
 typedef struct spyp_dtype {
     spy_dtype scalar; // SPY_DTYPE_DEFAULT: the type is no scalar, and `type` names it
     const char *type;
@@ -152,7 +150,7 @@ typedef struct spyp_reflection {
     // Bytes to the value that a cursor points at, on the device and in C's layout.
     size_t offset, host_offset;
     PyObject *key;   // key in module->reflected, or NULL
-    PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
+    PyObject *parts; // a dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
     PyObject *entries; // for a program: a list of EntryPointLayouts instead of all of the module's, or NULL
     // For a function or its parameters: a dict of types by the names of generic parameters. For an entry point: its name in the program.
     // Otherwise NULL.
@@ -204,8 +202,7 @@ int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *wha
 // Like spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of a
 // contiguous tensor's memory, if it is not larger.
 int spyp_tensor_copy_bytes_from(spyp_tensor *tensor, PyObject *object, const char *what);
-// Returns the type of a tensor's elements. NULL without an exception: they are scalars. Call it inside the
-// device.
+// Returns the type of a tensor's elements. NULL without an exception means that they are scalars. Call it inside the device.
 const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info);
 // Computes the sizes of a tensor whose elements come from an array of `sizes`. The last dimensions, which
 // belong to the element type, are cut off.

@@ -41,15 +41,15 @@ typedef struct spyi_null_gpu {
     // see only the library's.
     spyi_null_op **ops;
     size_t op_count, op_capacity;
-    size_t done_count; // number of ops that have finished, which are the first ones
+    size_t done_count; // the number of ops that have finished, which are the first ones
     bool no_log;
 
-    uint64_t finished; // number of the last finished submit
+    uint64_t finished; // the number of the last finished submit
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // time of each slot in ticks
     uint32_t label_depth;            // labels pushed and not yet popped
-    int time_state;                  // 0: never begun, 1: begun, 2: ended
+    int time_state;                  // 0 means never begun, 1 begun, 2 ended
 
     spyi_null_func func;
     void *user_data;
@@ -115,10 +115,11 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
     bool at_once; // `check` also executes the work, which is not logged
-    // Checks the rules of backend.h. NULL if there are none.
+    // Checks the rules of backend.h. NULL means that there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
     size_t (*keep)(const spyi_work *work, void *bytes); // NULL means the kind's own function
-    size_t (*extra)(const spyi_work *work); // bytes that the op needs besides the work; NULL means 0 bytes
+    size_t (*extra)(const spyi_work *work); // the bytes that the op needs besides the work; NULL means 0
+                                            // bytes
     // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
     void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory

@@ -65,11 +65,11 @@ typedef enum spyi_null_op_kind {
 
 // One piece of recorded work. It is valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind; // kind of the op; a store of timestamps counts as an upload
+    spyi_null_op_kind kind; // the kind of the op; a store of timestamps counts as an upload
     const spyi_work *work;  // a copy of the work, with its transitions
     bool barrier;
     bool done;
-    uint64_t submit; // number of the work's batch
+    uint64_t submit; // the number of the work's batch
     // For dispatches, draws and labels:
     const char *label; // the kernel's label, or ""; for a label its name, and "" for its end
     uint32_t group_size;
@@ -86,7 +86,7 @@ typedef struct spyi_null_op {
     // A copy sets `to` and `from`, a fill and an upload set `to`, an indirect dispatch sets `from`.
     uint64_t to, to_offset; // handle and offset in bytes
     uint64_t from, from_offset;
-    uint64_t size;    // bytes of the copy, fill or upload
+    uint64_t size;    // the bytes of the copy, fill or upload
     uint32_t pattern; // the pattern of a fill
     const void *data; // `size` bytes of an upload
     // The next members are used only by the backend.
@@ -110,8 +110,8 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
 // Returns the host address of the texels of a level and layer, without gaps. `handle` is an image's handle,
-// or a view's handle from a binding; levels and layers are then counted from the view's first. NULL if there
-// are none.
+// or a view's handle from a binding; levels and layers are then counted from the view's first. Returns NULL
+// if there are none.
 SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
