@@ -1315,7 +1315,7 @@ SPY_API spy_status spy_trim(spy_device *device);
 // that none are written. Returns SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: features that kernels can use on the device.
+// The bits of spy_device_info.features: features that kernels can use on the device.
 typedef enum spy_feature {
     SPY_FEATURE_NONE = 0,
     SPY_FEATURE_FLOAT16 = 1 << 0, // this bit and the next four are element types of tensors
@@ -1623,8 +1623,8 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an inout
-// parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
+// The bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an
+// inout parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
 // because Slang does not distinguish them.
 typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
@@ -3566,7 +3566,7 @@ typedef struct spy_raster_desc {
     size_t attribute_count;
     const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
-    // Names of arguments that are attributes with an element for each instance.
+    // The names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
     size_t instance_attribute_count;
 
@@ -3623,7 +3623,7 @@ typedef struct spy_scissor {
     uint32_t width, height; // the size in pixels
 } spy_scissor;
 
-// Elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
+// The elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
 typedef struct spy_vertex_buffer {
     spy_tensor *tensor;
     size_t offset_bytes;
@@ -14143,7 +14143,7 @@ enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 // SPYI_TARGET_CUDA, which has no bindings: the place in which a kernel expects the address of a uniform
 // buffer, or values of the block.
 typedef struct spyi_parameter_place {
-    // Number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
+    // The number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
     uint32_t holder;
     uint32_t offset; // the bytes from the holder's start
 } spyi_parameter_place;
@@ -14487,7 +14487,7 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 // and the barrier or transitions before it. A new kind needs a struct that begins with spyi_work, a
 // spyi_work_kind, and an entry in the table of each backend that supports it.
 
-// Index of a kind's function in a backend's table.
+// The index of a kind's function in a backend's table.
 typedef enum spyi_work_number {
     SPYI_WORK_DISPATCH,
     SPYI_WORK_COPY,
@@ -14516,7 +14516,7 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // the handle of a chunk
     void *user;
-    // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
+    // The handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
@@ -14616,7 +14616,7 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // the kernel's binding_count bindings, by number; copied during the call
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
-    // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
+    // The handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
     uint64_t indirect;
     uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;
@@ -14777,7 +14777,7 @@ typedef struct spyi_image_box {
     uint32_t x, y, z, width, height, depth;
 } spyi_image_box;
 
-// Bits that `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
+// The bits that `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
 typedef enum spyi_blit_support {
     SPYI_BLITS_FROM = 1 << 16,
     SPYI_BLITS_TO = 1 << 17,
@@ -14954,7 +14954,7 @@ typedef struct spyi_draw_target {
     spy_clear_color color;
     float depth;
     uint32_t stencil;
-    // Handle of a view that gets the average of the samples after the draw; 0 if there is none.
+    // The handle of a view that gets the average of the samples after the draw; 0 if there is none.
     uint64_t resolve;
 } spyi_draw_target;
 
@@ -15018,7 +15018,7 @@ typedef struct spyi_raster_functions {
 
 typedef struct spyi_rules {
     // Properties of the code that Slang makes.
-    const char *suffix; // suffix of files with the code
+    const char *suffix; // the suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Properties of types in memory.
     const char *boolean; // the type of a plain bool in memory
@@ -18280,8 +18280,9 @@ struct spy_texture {
     spyi_image_view_desc part;
     uint32_t width, height, depth; // the texels of its first level
     uint64_t serial;               // unique on the device
-    // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
-    // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
+    // Slang's name for a parameter that takes the texture, "Texture2DArray<float4>", as a type of kind
+    // SPYI_TYPE_OTHER; bind and the key of a call know the texture by it. The name is the same for
+    // RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // the type of a texel, such as "float4"
     spy_shape shape;        // the sizes for calls that run over the texture
@@ -18582,7 +18583,7 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 // struct spy_device, how work is recorded on its queue, and the functions of src/data that need a device.
 
-// Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
+// The values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
 #define SPYI_MAP_WHOLE 255u // the value of spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // the value of spy_map_value()
 #define SPYI_MAP_TWICE 253u // the value of a mapping around a mapping, which the call refuses
@@ -18664,7 +18665,8 @@ struct spy_device {
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
     spy_device_stats stats;
-    // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
+    // The members of later stages; a comment names the stage at its first member. src/data uses only
+    // modules_of.
     const spyi_module_table *modules_of; // functions of src/module
     spy_module *modules;
     struct spyi_compiler *compiler;
@@ -28525,7 +28527,7 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 typedef enum spyi_interpolation {
     SPYI_INTERPOLATION_PERSPECTIVE,
     SPYI_INTERPOLATION_FLAT,  // is `nointerpolation`: the value of the triangle's first corner
-    SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
+    SPYI_INTERPOLATION_LINEAR // is `noperspective`: the value is linear on the target
 } spyi_interpolation;
 
 // One input or output of a vertex or fragment shader.
@@ -28608,8 +28610,8 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a list of inputs; a group stands before its members
     uint32_t count;
-    uint32_t binding_count; // Number of bindings. The entry point's bindings come first in its order, used or
-                            // not.
+    uint32_t binding_count; // The number of bindings. The entry point's bindings come first in its order,
+                            // used or not.
     // The kernel's parameters in the form that a backend needs; an array is one parameter.
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
@@ -28668,9 +28670,9 @@ SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *format
 
 // >>compiler/fields.h ---------------------------------------------------------------------------------------
 
-// Fields of compiler.h's structs in a stream, for recipes and for answers kept on disk. Each function writes
-// the fields, or reads them into a struct of zeros. After a failure the struct may be partly filled, and is
-// freed as usual.
+// The fields of compiler.h's structs in a stream, for recipes and for answers kept on disk. Each function
+// writes the fields, or reads them into a struct of zeros. After a failure the struct may be partly filled,
+// and is freed as usual.
 
 SPYI_FN void spyi_signature_fields(spyi_stream *r, spyi_signature *signature);
 SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
@@ -29122,7 +29124,7 @@ struct spyi_sl_module_table {
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;       // open until the process ends: the library's statics own memory
+    void *handle; // the handle stays open until the process ends, because the library's statics own memory
     char *path;         // the path by which it was opened
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it
@@ -29492,7 +29494,7 @@ typedef struct spyi_sl_binding {
     // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
     // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
+    // The bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
     // For a buffer, the length of the array whose first element it is; 1 if it is not in an array; 0 for a
     // later element.
@@ -29577,7 +29579,7 @@ SPYI_FN bool spyi_memo_recall(spyi_memo *m, spyi_memo_fields fields, void *answe
 SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer);
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
-// Fields of the simplest answers.
+// The fields of the simplest answers.
 SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
 SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 
@@ -32896,7 +32898,8 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     return live;
 }
 
-// Memory in KiB that queries and kernels may leave in a session before it is replaced; see spyi_sl_live_of().
+// The memory in KiB that queries and kernels may leave in a session before it is replaced; see
+// spyi_sl_live_of().
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
@@ -36052,7 +36055,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
-    // Each of the two functions works only for values of its own type.
+    // libslang's function for floats works only for a float, and its function for ints only for an int.
     if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
@@ -39533,8 +39536,9 @@ static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     code->size = count * sizeof *words;
 }
 
-// Names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification of the extended
-// instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0 without a word.
+// The names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification
+// of the extended instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0
+// without a word.
 static const char *const spyi_spirv_no_double[] = { "radians", "degrees", "sin",   "cos",   "tan",
                                                     "asin",    "acos",    "atan",  "sinh",  "cosh",
                                                     "tanh",    "asinh",   "acosh", "atanh", "atan2",
@@ -42623,8 +42627,8 @@ typedef struct spyi_leaf {
     // The leaves of its gradients: the one that is read, and the one that is added to or written; 0 means
     // that there is none.
     uint32_t grads[2];
-    // Bits of a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES
-    // if its stores have.
+    // The bits of a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients,
+    // SPYI_WHOLE_STORES if its stores have.
     uint8_t whole_grads;
     bool exact;               // the leaf is a texture with gradients, and the kernel adds to its exact sums
     bool paired;              // the gradient of the whole tensor was given by spy_arg_diff_pair()
@@ -45857,8 +45861,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
 
 // >>kinds/system.c ------------------------------------------------------------------------------------------
 
-// Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
-// SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
+// The values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID,
+// SV_GroupThreadID, SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
@@ -49800,7 +49804,7 @@ SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *p
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
 SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t leaf);
-// Write the load of the leaf's variable, and its store.
+// spyi_emit_leaf_load() writes the load of the leaf's variable, and spyi_emit_leaf_store() its store.
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
@@ -56052,7 +56056,7 @@ typedef struct spyi_same {
     spyi_same_value values[SPYI_SAME_VALUES];
 } spyi_same;
 
-// Records what device->cache->ran has done for these arguments. Does nothing if such a dispatch cannot be
+// Records what device->cache->ran has done for these arguments. Does nothing if that dispatch cannot be
 // repeated.
 SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
                             const spy_call_options *options);
@@ -56468,7 +56472,7 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
 #define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
-// Elements of the largest vector (call/width.c), and of one step of each thread in a long part.
+// The elements of the largest vector (call/width.c), and of one step of each thread in a long part.
 #define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
@@ -56879,8 +56883,8 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 
 // >>tiles
 
-// Elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line on NVIDIA. Twice as
-// many where threads take eight small scalars.
+// The elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line
+// on NVIDIA. Twice as many where threads take eight small scalars.
 #define SPYI_TILE_SIDE 32u
 #define SPYI_TILE_THREADS 256u // threads of a group that has a tile
 // The most groupshared memory of a group with a tile, which each device has, and which leaves room for eight groups.
@@ -60131,7 +60135,7 @@ SPYI_COLD_BEGIN
 
 // spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
 
-// Bytes that a call reads and writes, each element of memory counted once, and its kernels.
+// The bytes that a call reads and writes, each element of memory counted once, and its kernels.
 typedef struct spyi_traffic {
     double reads, writes;
     uint32_t kernels;
@@ -63060,7 +63064,8 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     d->stages[s].plan = plan;
     plan->references++;
     spyi_begin_stage(d, plan, values, &run);
-    if (SPYI_LIKELY(plan->variant_count == 1)) { // usual for a stage, since it walks through no memory
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // this is usual for a stage, since it walks through no
+                                                 // memory
         variant = plan->variants[0];
         status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
     } else {
@@ -64094,8 +64099,7 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
     if (status != SPY_OK)
-        return status; // d's feeds, arguments and indices are only right after a successful
-                       // check
+        return status; // the members feeds, args and indices of `d` are only right after a successful check
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
@@ -64698,7 +64702,7 @@ typedef enum spyi_script_op {
 
 // >>recording
 
-// Memory that an operation uses, in the state that it had when the operation was recorded.
+// The memory that an operation uses, in the state that it had when the operation was recorded.
 typedef struct spyi_noted_slot {
     spyi_storage *storage; // the slot holds one reference
     const spyi_type *type;
@@ -65497,8 +65501,8 @@ SPYI_COLD_END
 
 // >>growth
 
-// Makes room for `more` elements behind the first `count`. capacity counts elements; `element` is the size of
-// one in bytes.
+// Makes room for `more` elements behind the first `count`. `capacity` counts elements; `element` is the size
+// of one in bytes.
 static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
                               size_t element) {
     if (count + more <= *capacity) return true;

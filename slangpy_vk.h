@@ -754,7 +754,8 @@ typedef enum spyi_vk_memory {
     SPYI_VK_MEMORY_DEVICE = SPYI_MEMORY_DEVICE,
     SPYI_VK_MEMORY_READBACK = SPYI_MEMORY_READBACK,
     SPYI_VK_MEMORY_STAGING, // host memory that the host writes and the GPU copies
-    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read: if possible, mapped device memory
+    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read, which is mapped device memory if
+                            // possible
 } spyi_vk_memory;
 
 // >>features.c

@@ -63,7 +63,7 @@ class _Paths:
 
 _sys.meta_path.append(_Paths)
 
-# Names that are loaded at their first use: name -> the module of this package that defines it.
+# The names that are loaded at their first use: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
 _LAZY.update(dict.fromkeys(
     "Bitmap BoxFilter FilterBoundaryCondition GaussianFilter LanczosFilter MitchellFilter TentFilter".split(), "bitmap"))

@@ -207,13 +207,13 @@ class Struct(_ByName):
         """The sizes of a vector, matrix or array; () for other types."""
     @property
     def size_bytes(self) -> int:
-        """Bytes of a value in C's layout; 0 for types that host memory cannot hold."""
+        """The bytes of a value in C's layout; 0 for types that host memory cannot hold."""
     @property
     def program(self) -> ProgramLayout:
         """The ProgramLayout of the type's module."""
     @property
     def num_dims(self) -> int:
-        """Number of dimensions of the type's shape."""
+        """The number of dimensions of the type's shape."""
     @property
     def differentiable(self) -> bool:
         """Whether the type implements IDifferentiable."""
@@ -400,7 +400,7 @@ class Function:
         """The form of results: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None is the default."""
     @overload
     def thread_group_size(self, *size: _ShapeLike) -> Function:
-        """Threads of a group, as up to three numbers or a tuple; missing ones are 1."""
+        """The threads of a group, as up to three numbers or a tuple; missing ones are 1."""
     @overload
     def thread_group_size(self, *, thread_group_size: _ShapeLike) -> Function: ...
     def shared_bytes(self, shared_bytes: int) -> Function:
@@ -700,7 +700,7 @@ class Tensor:
     numpy: ClassVar[_Numpy]
     @property
     def shape(self) -> Shape:
-        """Sizes of the dimensions."""
+        """The sizes of the dimensions."""
     @property
     def strides(self) -> Shape:
         """Steps between neighbours of each dimension, in elements."""
@@ -718,7 +718,7 @@ class Tensor:
         """The MemoryType that the tensor was made with; its memory is on the device in any case."""
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
+        """The number of dimensions."""
     @property
     def device_address(self) -> int:
         """The GPU's address of the first element."""
@@ -763,7 +763,7 @@ class Tensor:
         """A view with the given sizes: sizes of 1 are stretched, leading dimensions added. Copies nothing."""
     @overload
     def broadcast_to(self, *sizes: SupportsIndex) -> Self:
-        """Sizes of 1 stretched, leading dimensions added; no copy."""
+        """A view with sizes of 1 stretched and leading dimensions added, which is no copy."""
     @overload
     def reshape(self, shape: _ShapeLike) -> Self:
         """A view of the same elements with other sizes, one of which may be -1. Never copies."""
@@ -843,16 +843,16 @@ class BufferCursor:
     ) -> Self: ...
     @property
     def element_count(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
     @property
     def element_size(self) -> int:
-        """Bytes of an element on the device."""
+        """The bytes of an element on the device."""
     @property
     def element_stride(self) -> int:
-        """Bytes from one element to the next on the device."""
+        """The bytes from one element to the next on the device."""
     @property
     def size(self) -> int:
-        """Bytes of all elements on the device."""
+        """The bytes of all elements on the device."""
     @property
     def element_type(self) -> TypeReflection:
         """The TypeReflection of the elements."""
@@ -925,7 +925,7 @@ class BufferElementCursor(_Parts):
         """The element with that index; an invalid cursor beyond the end."""
     @property
     def _offset(self) -> int:
-        """Bytes from the cursor's first element, on the device."""
+        """The bytes from the cursor's first element, on the device."""
     def reinterpret(self, new_layout: TypeLayoutReflection | TypeReflection | Struct) -> BufferElementCursor:
         """The same bytes as a value of another type."""
     def __bool__(self) -> bool: ...
@@ -1074,7 +1074,7 @@ def pack(module: Module, arg_value: Any) -> PackedArg:
 
 @disjoint_base
 class BaseReflectionObject:
-    """Base class of reflection objects. Objects of a Module stay valid when it is reloaded; objects of a SlangModule or
+    """The base class of reflection objects. Objects of a Module stay valid when it is reloaded; objects of a SlangModule or
     ShaderProgram become invalid.
     """
 
@@ -1194,16 +1194,16 @@ class TypeReflection(BaseReflectionObject):
         """
     @property
     def element_count(self) -> int:
-        """Number of elements of an array (0 without a size) or vector; 0 for other types."""
+        """The number of elements of an array (0 without a size) or vector; 0 for other types."""
     @property
     def total_array_element_count(self) -> int:
-        """Number of all elements of an array of arrays; 0 for other types."""
+        """The number of all elements of an array of arrays; 0 for other types."""
     @property
     def program(self) -> ProgramLayout:
         """The ProgramLayout of the type's module."""
     @property
     def num_dims(self) -> int:
-        """Number of dimensions of the type's shape."""
+        """The number of dimensions of the type's shape."""
     @property
     def differentiable(self) -> bool:
         """Whether the type implements IDifferentiable."""
@@ -1230,7 +1230,7 @@ class TypeReflection(BaseReflectionObject):
         """The arguments of a generic type as a tuple of types and ints (1 or 0 for a bool); None for other types."""
     @property
     def dims(self) -> int:
-        """Number of dimensions of a tensor type: the D of Tensor<T, D>."""
+        """The number of dimensions of a tensor type: the D of Tensor<T, D>."""
     @property
     def dtype(self) -> TypeReflection:
         """The type of a tensor type's elements: the T of Tensor<T, D>."""
@@ -1254,7 +1254,7 @@ class TypeReflection(BaseReflectionObject):
         """The usage that a buffer or texture needs for a parameter of this type, a BufferUsage or TextureUsage."""
     @property
     def texture_dims(self) -> int:
-        """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
+        """The number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
     @property
     def target_type(self) -> TypeReflection | None:
         """The type that a pointer type points to."""
@@ -1263,19 +1263,19 @@ class TypeReflection(BaseReflectionObject):
         """The ScalarType of the type's numbers."""
     @property
     def num_elements(self) -> int:
-        """Number of elements of an array or vector."""
+        """The number of elements of an array or vector."""
     @property
     def rows(self) -> int:
-        """Number of rows of a matrix."""
+        """The number of rows of a matrix."""
     @property
     def cols(self) -> int:
-        """Number of columns of a matrix."""
+        """The number of columns of a matrix."""
     @property
     def fields(self) -> _FieldList:
         """A struct's fields, as VariableReflections."""
     @property
     def field_count(self) -> int:
-        """Number of fields of a struct."""
+        """The number of fields of a struct."""
     @property
     def resource_shape(self) -> ResourceShape:
         """A TypeReflection.ResourceShape; none for a type that is not a resource."""
@@ -1287,9 +1287,8 @@ class TypeReflection(BaseReflectionObject):
         """The type of the elements of a buffer or texture; None for a type that is not a resource."""
     @property
     def shape(self) -> Shape:
-        """Sizes of arrays, matrices and vectors, outermost first; () for scalars and structs. For a tensor, texture or
-        buffer: -1 for each dimension, and then the shape of an element.
-        """
+        """The sizes of arrays, matrices and vectors, outermost first; () for scalars and structs. For a tensor, texture or buffer: -1
+        for each dimension, and then the shape of an element."""
     @property
     def is_array(self) -> bool:
         """Whether the type is an array."""
@@ -1348,16 +1347,16 @@ class TypeLayoutReflection(BaseReflectionObject):
         """The TypeReflection."""
     @property
     def size(self) -> int:
-        """Bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."""
+        """The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."""
     @property
     def alignment(self) -> int:
         """Alignment in bytes on the device."""
     @property
     def stride(self) -> int:
-        """Bytes from one element of an array to the next on the device."""
+        """The bytes from one element of an array to the next on the device."""
     @property
     def host_size(self) -> int:
-        """Bytes in C's layout, the layout of host data."""
+        """The bytes in C's layout, the layout of host data."""
     @property
     def host_alignment(self) -> int:
         """Alignment in bytes in C's layout."""
@@ -1491,7 +1490,7 @@ class DeclReflection(_Declared, _Children):
         """The declarations in this one, as a list; len(decl) and decl[i] need no list."""
     @property
     def child_count(self) -> int:
-        """Number of declarations in this one."""
+        """The number of declarations in this one."""
     @property
     def value(self) -> int | float | str | None:
         """The number or text of an enum's case, a constant or a default value; None if it is not known."""
@@ -1535,10 +1534,10 @@ class VariableLayoutReflection(BaseReflectionObject):
         """The TypeLayoutReflection."""
     @property
     def offset(self) -> int:
-        """Bytes from the beginning of the variable's struct, or of the uniform globals, on the device."""
+        """The bytes from the beginning of the variable's struct, or of the uniform globals, on the device."""
     @property
     def host_offset(self) -> int:
-        """Bytes from the beginning of the variable's struct in C's layout."""
+        """The bytes from the beginning of the variable's struct in C's layout."""
     @property
     def binding(self) -> int:
         """The binding of a global resource in the layout of the module alone."""
@@ -1583,7 +1582,7 @@ class Attribute(BaseReflectionObject):
         """The arguments: int, float, str, or None for arguments that Slang does not tell (double, half, more than 32 bits)."""
     @property
     def argument_count(self) -> int:
-        """Number of arguments."""
+        """The number of arguments."""
     def argument_type(self, index: int) -> TypeReflection | None:
         """The TypeReflection of an argument."""
     def argument_value_int(self, index: int) -> int:
@@ -1622,10 +1621,10 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
         """The TypeLayoutReflection at the cursor."""
     @property
     def offset(self) -> int:
-        """Bytes from the first cursor's position on the device."""
+        """The bytes from the first cursor's position on the device."""
     @property
     def host_offset(self) -> int:
-        """Bytes from the first cursor's position in C's layout."""
+        """The bytes from the first cursor's position in C's layout."""
     def find_field(self, name: str) -> ReflectionCursor:
         """Returns a cursor at a field, which may be a path such as 'lights[2].color'; an invalid cursor if there is no such
         field.
@@ -1753,7 +1752,7 @@ class _Graph:
     def output(self, *args: Any) -> None:
         """Add an output to the graph."""
     def outs(self, value: Any, /) -> list[str]:
-        """Names of the out and inout parameters of a call."""
+        """The names of the out and inout parameters of a call."""
     def type(self, value: Any, /) -> str | None:
         """The name of a node's Slang type, or None."""
     def use(self, module: Any, /) -> None:

@@ -366,22 +366,22 @@ class Bitmap(Object):
 
     @property
     def width(self) -> int:
-        """Number of pixels of a row."""
+        """The number of pixels of a row."""
         return self._pixels.shape[1]
 
     @property
     def height(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return self._pixels.shape[0]
 
     @property
     def pixel_count(self) -> int:
-        """Number of pixels."""
+        """The number of pixels."""
         return self.width * self.height
 
     @property
     def channel_count(self) -> int:
-        """Number of components of a pixel."""
+        """The number of components of a pixel."""
         return self._pixels.shape[2]
 
     @property
@@ -400,12 +400,12 @@ class Bitmap(Object):
 
     @property
     def bytes_per_pixel(self) -> int:
-        """Number of bytes of a pixel."""
+        """The number of bytes of a pixel."""
         return self._pixels.itemsize * self.channel_count
 
     @property
     def buffer_size(self) -> int:
-        """Number of bytes of all pixels."""
+        """The number of bytes of all pixels."""
         return self._pixels.nbytes
 
     def has_alpha(self) -> bool:

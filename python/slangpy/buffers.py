@@ -39,12 +39,12 @@ class Buffer(_slangpy.Tensor):
 
     @property
     def size(self) -> int:
-        """Size of the buffer in bytes."""
+        """The size of the buffer in bytes."""
         return _slangpy._buffer_size(self)
 
     @property
     def struct_size(self) -> int:
-        """Bytes of an element; 0 if the buffer has no element type and no struct_size was given."""
+        """The bytes of an element; 0 if the buffer has no element type and no struct_size was given."""
         return self._struct_size
 
     @property

@@ -170,7 +170,7 @@ class DataStruct(Object):
 
     @property
     def size(self) -> int:
-        """Bytes of a record, with the padding at its end."""
+        """The bytes of a record, with the padding at its end."""
         return _aligned(self._fields[-1].offset + self._fields[-1].size, self.alignment) if self._fields else 0
 
     @property

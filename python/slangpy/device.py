@@ -112,7 +112,7 @@ __all__ = [
 
 _KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
 
-# Bits of spy_device_info.features, by Feature.
+# The bits of spy_device_info.features, by Feature.
 _FEATURE_BITS = {
     Feature.half: 0x1, Feature.double: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
     Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100, Feature.bindless: 0x200,

@@ -126,7 +126,7 @@ class _MemoryUsage:
 
 
 class _Child:
-    """Base class of objects that belong to a Device and have no memory of their own there."""
+    """The base class of objects that belong to a Device and have no memory of their own there."""
 
     @property
     def memory_usage(self) -> _MemoryUsage:

@@ -53,7 +53,7 @@ class _IntEnum(IntEnum, metaclass=_Members):
 
 
 class _IntFlag(IntFlag, metaclass=_Members):
-    """Numbers of named bits: str() is "BufferUsage.shader_resource|unordered_access"."""
+    """The numbers of named bits: str() is "BufferUsage.shader_resource|unordered_access"."""
 
     __str__ = Flag.__str__
 
@@ -418,7 +418,7 @@ class Format(_IntEnum):
 
 
 class _Desc:
-    """Base class of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other
+    """The base class of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other
     keywords raise a TypeError."""
 
     _fields: ClassVar[dict[str, Any]] = {}
@@ -631,7 +631,7 @@ class BufferDesc(_Desc):
 
 
 class ShaderCacheStats(_Desc):
-    """Numbers of the cache of compiled calls: its entries, and how often a call was found in it (hits) or not (misses)."""
+    """The numbers of the cache of compiled calls: its entries, and how often a call was found in it (hits) or not (misses)."""
 
     entry_count: int = 0
     hit_count: int = 0

@@ -81,7 +81,7 @@ _NUMBERS = [
     ("bc7_unorm", 98, 145), ("bc7_unorm_srgb", 99, 146), ("astc4x4_unorm", 0, 157), ("astc4x4_unorm_srgb", 0, 158),
     ("astc6x6_unorm", 0, 165), ("astc6x6_unorm_srgb", 0, 166), ("astc8x8_unorm", 0, 171), ("astc8x8_unorm_srgb", 0, 172),
 ]
-# Bits of the channels of formats whose name does not tell them.
+# The bits of the channels of formats whose name does not tell them.
 _BITS = {
     "bgra4": [4, 4, 4, 4], "b5g6r5": [5, 6, 5, 0], "bgr5a1": [5, 5, 5, 1], "rgb9e5": [9, 9, 9, 5], "rgb10a2": [10, 10, 10, 2],
     "r11g11b10": [11, 11, 10, 0], "d32": [32, 0, 0, 0], "d16": [16, 0, 0, 0], "bc1": [64, 0, 0, 0], "bc4": [64, 0, 0, 0],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .device import Device
 
 class _Instances:
-    """Base class of InstanceTensor and InstanceList: the struct, its methods as attributes, and the value that calls get as `this`."""
+    """The base class of InstanceTensor and InstanceList: the struct, its methods as attributes, and the value that calls get as `this`."""
 
     def __init__(self, struct: Struct) -> None:
         if not isinstance(struct, _slangpy.Struct):

@@ -36,7 +36,7 @@ _own = _Own()
 
 
 class LoggerOutput:
-    """Base class of outputs. A subclass overrides write()."""
+    """The base class of outputs. A subclass overrides write()."""
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
         """write(level, name, msg): writes one message. `level` is its LogLevel, `name` the logger's name, `msg` a text without a newline

@@ -35,7 +35,7 @@ class _Vector(_Items[_Element], Generic[_Element, _Bools]):
     def __new__(cls, *components: _Element | Sequence[_Element] | Buffer | NDArray[Any], **named: _Element) -> Self: ...
     @property
     def shape(self) -> tuple[int]:
-        """Sizes of the dimensions: (N,)."""
+        """The sizes of the dimensions: (N,)."""
     def __iter__(self) -> Iterator[_Element]: ...
     def __getitem__(self, index: SupportsIndex, /) -> _Element: ...
     def __setitem__(self, index: SupportsIndex, value: _Element, /) -> None: ...
@@ -97,7 +97,7 @@ class _Matrix(_Items[float], Generic[_Row, _Column]):
     def __new__(cls, *components: Any) -> Self: ...
     @property
     def shape(self) -> tuple[int, int]:
-        """Sizes of the dimensions: (rows, columns)."""
+        """The sizes of the dimensions: (rows, columns)."""
     @classmethod
     def identity(cls) -> Self:
         """Ones on the diagonal."""
@@ -154,7 +154,7 @@ class float16_t(_Value):
     def __new__(cls, value: SupportsFloat = 0, /) -> Self: ...
     @property
     def shape(self) -> tuple[()]:
-        """Sizes of the dimensions: none."""
+        """The sizes of the dimensions: none."""
     @property
     def element_type(self) -> type[float]:
         """Python type of a component: float."""
@@ -193,7 +193,7 @@ class quatf(_Items[float]):
     def __new__(cls, *components: float | Sequence[float] | Buffer | NDArray[Any], **named: float) -> Self: ...
     @property
     def shape(self) -> tuple[int]:
-        """Sizes of the dimensions: (4,)."""
+        """The sizes of the dimensions: (4,)."""
     @classmethod
     def identity(cls) -> Self:
         """The rotation by nothing: (0, 0, 0, 1)."""

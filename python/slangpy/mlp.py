@@ -132,7 +132,7 @@ class Network:
 
 
 class Optimizer:
-    """Base class of SGD and Adam: parameters, which are a Network or tensors with gradients; the learning rate; the number of steps.
+    """The base class of SGD and Adam: parameters, which are a Network or tensors with gradients; the learning rate; the number of steps.
     Rate and steps are in device memory, so that a recorded step() uses their current values. loss_scale: the factor of the loss, so that
     small gradients in half do not become 0."""
 

@@ -1,4 +1,4 @@
-"""Names of SlangPy's native module that few scripts use: versions, aliases for type hints, torch."""
+"""The names of SlangPy's native module that few scripts use: versions, aliases for type hints, torch."""
 from __future__ import annotations
 
 import sys

@@ -16,12 +16,12 @@ __all__ = ["Object", "DeviceChild", "Resource", "Pipeline", "Kernel", "PassEncod
 
 
 class Object(metaclass=abc.ABCMeta):
-    """Base class of all native classes. It has no members of its own."""
+    """The base class of all native classes. It has no members of its own."""
 
 
 class DeviceChild(Object):
-    """Base class of objects that belong to a Device. They have `device`, and `memory_usage` with their bytes on the device and on the
-    host."""
+    """The base class of objects that belong to a Device. They have `device`, and `memory_usage` with their bytes on the device and on
+    the host."""
 
     MemoryUsage = _MemoryUsage
 
@@ -37,7 +37,7 @@ class DeviceChild(Object):
 
 
 class Resource(DeviceChild):
-    """Base class of buffers and textures."""
+    """The base class of buffers and textures."""
 
     @property
     @abc.abstractmethod
@@ -46,11 +46,11 @@ class Resource(DeviceChild):
 
 
 class Pipeline(DeviceChild):
-    """Base class of pipelines. Compute and raster pipelines are in this version."""
+    """The base class of pipelines. Compute and raster pipelines are in this version."""
 
 
 class Kernel(DeviceChild):
-    """Base class of kernels. Only compute kernels are in this version."""
+    """The base class of kernels. Only compute kernels are in this version."""
 
     @property
     @abc.abstractmethod
@@ -64,7 +64,7 @@ class Kernel(DeviceChild):
 
 
 class PassEncoder(Object):
-    """Base class of the encoders of passes. Compute and render passes are in this version."""
+    """The base class of the encoders of passes. Compute and render passes are in this version."""
 
     @abc.abstractmethod
     def end(self) -> None:

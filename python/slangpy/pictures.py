@@ -36,7 +36,7 @@ __all__ = [
 
 
 class _Lists(_Data):
-    """Base class of descriptions with lists of descriptions, and with descriptions that may be None. All of these may be given as
+    """The base class of descriptions with lists of descriptions, and with descriptions that may be None. All of these may be given as
     dicts."""
 
     _kinds = {}  # type: ignore[var-annotated]

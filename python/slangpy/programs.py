@@ -764,7 +764,7 @@ class ComputePipeline(_Child):
 
     @property
     def thread_group_size(self) -> uint3:
-        """Threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
+        """The threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
         layout = self.entry_point.layout
         return layout.compute_thread_group_size if layout else _slangpy.uint3(64, 1, 1)
 
@@ -826,7 +826,7 @@ def _same(a, b):
 
 
 class _Pass:
-    """Base class of the encoders of passes."""
+    """The base class of the encoders of passes."""
 
     def __init__(self, encoder: CommandEncoder) -> None:
         self._encoder: CommandEncoder | None = encoder

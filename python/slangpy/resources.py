@@ -74,7 +74,7 @@ def _handle(kind: str, resource: Any, *more: Any) -> DescriptorHandle:
 
 
 class _Resource(_slangpy._Texture):
-    """Base class of textures and their views."""
+    """The base class of textures and their views."""
 
     def _region(self, layer: int = 0, mip: int = 0, layer_count: int = 1, offset: Any = None, extent: Any = None) -> tuple[int, ...]:
         """Returns the tuple by which the library's functions name a range of texels."""
@@ -158,7 +158,7 @@ class Texture(_Resource):
 
     @property
     def array_length(self) -> int:
-        """Elements of an array of textures or cubes; 1 for other textures."""
+        """The elements of an array of textures or cubes; 1 for other textures."""
         return self._desc.array_length
 
     @property

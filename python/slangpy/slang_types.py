@@ -21,7 +21,7 @@ def _program(self):
 
 
 def _num_dims(self):
-    """Number of dimensions of the type's shape."""
+    """The number of dimensions of the type's shape."""
     return len(_type_of(self).shape)
 
 
@@ -108,9 +108,9 @@ for _name, _get in [
     setattr(_Struct, _name, property(_get))
     setattr(_Type, _name, property(_get))
 _Type.slang_scalar_type = property(lambda self: self.scalar_type, doc="The ScalarType of the type's numbers.")
-_Type.num_elements = property(lambda self: self.element_count, doc="Number of elements of an array or vector.")
-_Type.rows = property(lambda self: self.row_count, doc="Number of rows of a matrix.")
-_Type.cols = property(lambda self: self.col_count, doc="Number of columns of a matrix.")
+_Type.num_elements = property(lambda self: self.element_count, doc="The number of elements of an array or vector.")
+_Type.rows = property(lambda self: self.row_count, doc="The number of rows of a matrix.")
+_Type.cols = property(lambda self: self.col_count, doc="The number of columns of a matrix.")
 _Struct.layout = property(_program)
 _Struct.element_type = _of_struct("element_type")
 _Struct.device = property(lambda self: self.module.device, doc="The Device of the type's module.")
@@ -209,7 +209,7 @@ def _tensor_of(type, name):
 
 
 def _tensor_dims(self):
-    """Number of dimensions of a tensor type: the D of Tensor<T, D>."""
+    """The number of dimensions of a tensor type: the D of Tensor<T, D>."""
     _tensor_of(self, "dims")
     return _generic_args(self)[1]
 
@@ -264,7 +264,7 @@ def _usage(self):
 
 
 def _texture_dims(self):
-    """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
+    """The number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
     if self.kind.name != "resource" or "Texture" not in self.name:
         raise AttributeError("'{}' has no attribute 'texture_dims': it is no texture".format(self.full_name))
     word = self.name.partition("Texture")[2]
@@ -290,8 +290,8 @@ def _is_tensor(type):
 
 
 def _shape(self):
-    """Sizes of arrays, matrices and vectors, outermost first; () for scalars and structs. For a tensor, texture or buffer: -1 for each
-    dimension, and then the shape of an element."""
+    """The sizes of arrays, matrices and vectors, outermost first; () for scalars and structs. For a tensor, texture or buffer: -1 for
+    each dimension, and then the shape of an element."""
     kind = self.kind.name
     if kind == "resource":
         shape = self.resource_shape.name

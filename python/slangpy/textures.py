@@ -102,8 +102,8 @@ class YAHandling(_IntEnum):
 
 
 class _Data(_Desc):
-    """Base class of descriptions of textures, views and samplers. A field that is a description may be given as a dict; objects do
-    not share such fields. Fields may also be given in their order."""
+    """The base class of descriptions of textures, views and samplers. A field that is a description may be given as a dict;
+    objects do not share such fields. Fields may also be given in their order."""
 
     if not TYPE_CHECKING:
 

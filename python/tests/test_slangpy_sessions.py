@@ -325,7 +325,7 @@ def test_modules_from_text_import_each_other_by_name(d):
 
 
 def test_device_module_is_composed(d):
-    """Source_modules of a device module are slangpy's own, the user's, then the linked ones; .link lists SlangModules."""
+    """Device modules have source_modules: slangpy's own, the user's, then the linked ones; .link lists SlangModules."""
     values = d.load_module_from_source("device_module_values", "export static const int N = 4;")
     m = spy.Module.load_from_file(d, "session_values", link=[values])
     assert m.device_module.is_composed and m.device_module is m.device_module

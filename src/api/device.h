@@ -170,7 +170,7 @@ SPY_API spy_status spy_trim(spy_device *device);
 // that none are written. Returns SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: features that kernels can use on the device.
+// The bits of spy_device_info.features: features that kernels can use on the device.
 typedef enum spy_feature {
     SPY_FEATURE_NONE = 0,
     SPY_FEATURE_FLOAT16 = 1 << 0, // this bit and the next four are element types of tensors

@@ -145,7 +145,7 @@ typedef struct spy_raster_desc {
     size_t attribute_count;
     const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
-    // Names of arguments that are attributes with an element for each instance.
+    // The names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
     size_t instance_attribute_count;
 
@@ -202,7 +202,7 @@ typedef struct spy_scissor {
     uint32_t width, height; // the size in pixels
 } spy_scissor;
 
-// Elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
+// The elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
 typedef struct spy_vertex_buffer {
     spy_tensor *tensor;
     size_t offset_bytes;

@@ -43,8 +43,8 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an inout
-// parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
+// The bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an
+// inout parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
 // because Slang does not distinguish them.
 typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,

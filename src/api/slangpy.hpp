@@ -836,7 +836,7 @@ class command_list
     }
 };
 
-// Elements of a tensor in host memory, with their fields by name. Parts of them are values of the C
+// The elements of a tensor in host memory, with their fields by name. Parts of them are values of the C
 // interface, for spy_cursor_read() and others.
 class cursor {
   public:

@@ -52,7 +52,7 @@ typedef struct spyi_image_box {
     uint32_t x, y, z, width, height, depth;
 } spyi_image_box;
 
-// Bits that `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
+// The bits that `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
 typedef enum spyi_blit_support {
     SPYI_BLITS_FROM = 1 << 16,
     SPYI_BLITS_TO = 1 << 17,

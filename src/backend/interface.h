@@ -40,7 +40,7 @@ enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 // SPYI_TARGET_CUDA, which has no bindings: the place in which a kernel expects the address of a uniform
 // buffer, or values of the block.
 typedef struct spyi_parameter_place {
-    // Number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
+    // The number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
     uint32_t holder;
     uint32_t offset; // the bytes from the holder's start
 } spyi_parameter_place;

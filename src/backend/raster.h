@@ -91,7 +91,7 @@ typedef struct spyi_draw_target {
     spy_clear_color color;
     float depth;
     uint32_t stencil;
-    // Handle of a view that gets the average of the samples after the draw; 0 if there is none.
+    // The handle of a view that gets the average of the samples after the draw; 0 if there is none.
     uint64_t resolve;
 } spyi_draw_target;
 

@@ -8,7 +8,7 @@
 
 typedef struct spyi_rules {
     // Properties of the code that Slang makes.
-    const char *suffix; // suffix of files with the code
+    const char *suffix; // the suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Properties of types in memory.
     const char *boolean; // the type of a plain bool in memory

@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 
-// Index of a kind's function in a backend's table.
+// The index of a kind's function in a backend's table.
 typedef enum spyi_work_number {
     SPYI_WORK_DISPATCH,
     SPYI_WORK_COPY,
@@ -35,7 +35,7 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // the handle of a chunk
     void *user;
-    // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
+    // The handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
@@ -135,7 +135,7 @@ typedef struct spyi_dispatch {
     const spyi_binding *bindings; // the kernel's binding_count bindings, by number; copied during the call
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
-    // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
+    // The handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
     uint64_t indirect;
     uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;

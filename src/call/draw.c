@@ -232,7 +232,8 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     d->stages[s].plan = plan;
     plan->references++;
     spyi_begin_stage(d, plan, values, &run);
-    if (SPYI_LIKELY(plan->variant_count == 1)) { // usual for a stage, since it walks through no memory
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // this is usual for a stage, since it walks through no
+                                                 // memory
         variant = plan->variants[0];
         status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
     } else {

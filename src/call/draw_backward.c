@@ -226,8 +226,7 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
     if (status != SPY_OK)
-        return status; // d's feeds, arguments and indices are only right after a successful
-                       // check
+        return status; // the members feeds, args and indices of `d` are only right after a successful check
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))

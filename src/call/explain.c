@@ -3,7 +3,7 @@
 #include "call/launch.h"
 #include "plan/cache.h"
 
-// Bytes that a call reads and writes, each element of memory counted once, and its kernels.
+// The bytes that a call reads and writes, each element of memory counted once, and its kernels.
 typedef struct spyi_traffic {
     double reads, writes;
     uint32_t kernels;

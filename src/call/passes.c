@@ -14,7 +14,7 @@
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
 #define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
-// Elements of the largest vector (call/width.c), and of one step of each thread in a long part.
+// The elements of the largest vector (call/width.c), and of one step of each thread in a long part.
 #define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.

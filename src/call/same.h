@@ -26,7 +26,7 @@ typedef struct spyi_same {
     spyi_same_value values[SPYI_SAME_VALUES];
 } spyi_same;
 
-// Records what device->cache->ran has done for these arguments. Does nothing if such a dispatch cannot be
+// Records what device->cache->ran has done for these arguments. Does nothing if that dispatch cannot be
 // repeated.
 SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], spy_args args,
                             const spy_call_options *options);

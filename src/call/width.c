@@ -152,8 +152,8 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 
 // >>tiles
 
-// Elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line on NVIDIA. Twice as
-// many where threads take eight small scalars.
+// The elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line
+// on NVIDIA. Twice as many where threads take eight small scalars.
 #define SPYI_TILE_SIDE 32u
 #define SPYI_TILE_THREADS 256u // threads of a group that has a tile
 // The most groupshared memory of a group with a tile, which each device has, and which leaves room for eight groups.

@@ -235,7 +235,7 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 typedef enum spyi_interpolation {
     SPYI_INTERPOLATION_PERSPECTIVE,
     SPYI_INTERPOLATION_FLAT,  // is `nointerpolation`: the value of the triangle's first corner
-    SPYI_INTERPOLATION_LINEAR // `noperspective`: linear on the target
+    SPYI_INTERPOLATION_LINEAR // is `noperspective`: the value is linear on the target
 } spyi_interpolation;
 
 // One input or output of a vertex or fragment shader.
@@ -318,8 +318,8 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a list of inputs; a group stands before its members
     uint32_t count;
-    uint32_t binding_count; // Number of bindings. The entry point's bindings come first in its order, used or
-                            // not.
+    uint32_t binding_count; // The number of bindings. The entry point's bindings come first in its order,
+                            // used or not.
     // The kernel's parameters in the form that a backend needs; an array is one parameter.
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;

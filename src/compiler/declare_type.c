@@ -217,7 +217,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
-    // Each of the two functions works only for values of its own type.
+    // libslang's function for floats works only for a float, and its function for ints only for an int.
     if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);

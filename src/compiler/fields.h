@@ -1,6 +1,6 @@
-// Fields of compiler.h's structs in a stream, for recipes and for answers kept on disk. Each function writes
-// the fields, or reads them into a struct of zeros. After a failure the struct may be partly filled, and is
-// freed as usual.
+// The fields of compiler.h's structs in a stream, for recipes and for answers kept on disk. Each function
+// writes the fields, or reads them into a struct of zeros. After a failure the struct may be partly filled,
+// and is freed as usual.
 #ifndef SPYI_COMPILER_FIELDS_H
 #define SPYI_COMPILER_FIELDS_H
 

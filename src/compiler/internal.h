@@ -59,7 +59,7 @@ typedef struct spyi_sl_binding {
     // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
     // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
+    // The bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
     // For a buffer, the length of the array whose first element it is; 1 if it is not in an array; 0 for a
     // later element.

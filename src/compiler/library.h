@@ -10,7 +10,7 @@
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;       // open until the process ends: the library's statics own memory
+    void *handle; // the handle stays open until the process ends, because the library's statics own memory
     char *path;         // the path by which it was opened
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it

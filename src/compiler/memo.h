@@ -36,7 +36,7 @@ SPYI_FN bool spyi_memo_recall(spyi_memo *m, spyi_memo_fields fields, void *answe
 SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer);
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
-// Fields of the simplest answers.
+// The fields of the simplest answers.
 SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
 SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 

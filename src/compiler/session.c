@@ -349,7 +349,8 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     return live;
 }
 
-// Memory in KiB that queries and kernels may leave in a session before it is replaced; see spyi_sl_live_of().
+// The memory in KiB that queries and kernels may leave in a session before it is replaced; see
+// spyi_sl_live_of().
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {

@@ -89,8 +89,9 @@ static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     code->size = count * sizeof *words;
 }
 
-// Names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification of the extended
-// instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0 without a word.
+// The names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification
+// of the extended instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0
+// without a word.
 static const char *const spyi_spirv_no_double[] = { "radians", "degrees", "sin",   "cos",   "tan",
                                                     "asin",    "acos",    "atan",  "sinh",  "cosh",
                                                     "tanh",    "asinh",   "acosh", "atanh", "atan2",

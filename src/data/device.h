@@ -5,7 +5,7 @@
 #include "api/texture.h"
 #include "data/tensor.h"
 
-// Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
+// The values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
 #define SPYI_MAP_WHOLE 255u // the value of spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // the value of spy_map_value()
 #define SPYI_MAP_TWICE 253u // the value of a mapping around a mapping, which the call refuses
@@ -87,7 +87,8 @@ struct spy_device {
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
     spy_device_stats stats;
-    // Members of later stages; a comment names the stage at its first member. src/data uses only modules_of.
+    // The members of later stages; a comment names the stage at its first member. src/data uses only
+    // modules_of.
     const spyi_module_table *modules_of; // functions of src/module
     spy_module *modules;
     struct spyi_compiler *compiler;

@@ -40,8 +40,9 @@ struct spy_texture {
     spyi_image_view_desc part;
     uint32_t width, height, depth; // the texels of its first level
     uint64_t serial;               // unique on the device
-    // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
-    // of a call know the texture by it. The name is the same for RWTexture2D and other forms.
+    // Slang's name for a parameter that takes the texture, "Texture2DArray<float4>", as a type of kind
+    // SPYI_TYPE_OTHER; bind and the key of a call know the texture by it. The name is the same for
+    // RWTexture2D and other forms.
     const spyi_type *type;
     const spyi_type *texel; // the type of a texel, such as "float4"
     spy_shape shape;        // the sizes for calls that run over the texture

@@ -175,7 +175,7 @@ SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *p
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
 SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t leaf);
-// Write the load of the leaf's variable, and its store.
+// spyi_emit_leaf_load() writes the load of the leaf's variable, and spyi_emit_leaf_store() its store.
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 

@@ -51,8 +51,8 @@ typedef struct spyi_leaf {
     // The leaves of its gradients: the one that is read, and the one that is added to or written; 0 means
     // that there is none.
     uint32_t grads[2];
-    // Bits of a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES
-    // if its stores have.
+    // The bits of a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients,
+    // SPYI_WHOLE_STORES if its stores have.
     uint8_t whole_grads;
     bool exact;               // the leaf is a texture with gradients, and the kernel adds to its exact sums
     bool paired;              // the gradient of the whole tensor was given by spy_arg_diff_pair()

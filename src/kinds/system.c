@@ -1,5 +1,5 @@
-// Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
-// SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
+// The values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID,
+// SV_GroupThreadID, SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
 #include "kinds/internal.h"
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {

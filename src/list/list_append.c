@@ -4,8 +4,8 @@
 
 // >>growth
 
-// Makes room for `more` elements behind the first `count`. capacity counts elements; `element` is the size of
-// one in bytes.
+// Makes room for `more` elements behind the first `count`. `capacity` counts elements; `element` is the size
+// of one in bytes.
 static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
                               size_t element) {
     if (count + more <= *capacity) return true;

@@ -37,7 +37,7 @@ typedef enum spyi_script_op {
 
 // >>recording
 
-// Memory that an operation uses, in the state that it had when the operation was recorded.
+// The memory that an operation uses, in the state that it had when the operation was recorded.
 typedef struct spyi_noted_slot {
     spyi_storage *storage; // the slot holds one reference
     const spyi_type *type;

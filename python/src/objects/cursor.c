@@ -826,11 +826,11 @@ static PyMethodDef spyp_cursor_methods[] = {
 };
 
 static PyGetSetDef spyp_cursor_getset[] = {
-    { "element_count", spyp_cursor_get, NULL, "Number of elements.", (void *)SPYP_CURSOR_COUNT },
-    { "element_size", spyp_cursor_get, NULL, "Bytes of an element on the device.", (void *)SPYP_CURSOR_SIZE },
-    { "element_stride", spyp_cursor_get, NULL, "Bytes from one element to the next on the device.",
+    { "element_count", spyp_cursor_get, NULL, "The number of elements.", (void *)SPYP_CURSOR_COUNT },
+    { "element_size", spyp_cursor_get, NULL, "The bytes of an element on the device.", (void *)SPYP_CURSOR_SIZE },
+    { "element_stride", spyp_cursor_get, NULL, "The bytes from one element to the next on the device.",
       (void *)SPYP_CURSOR_STRIDE },
-    { "size", spyp_cursor_get, NULL, "Bytes of all elements on the device.", (void *)SPYP_CURSOR_BYTES },
+    { "size", spyp_cursor_get, NULL, "The bytes of all elements on the device.", (void *)SPYP_CURSOR_BYTES },
     { "element_type", spyp_cursor_get, NULL, "The TypeReflection of the elements.",
       (void *)SPYP_CURSOR_TYPE },
     { "element_type_layout", spyp_cursor_get, NULL, "The TypeLayoutReflection of the elements.",
@@ -898,7 +898,7 @@ static PyMethodDef spyp_place_methods[] = {
 static PyGetSetDef spyp_place_getset[] = {
     { "type", spyp_place_type, NULL, "The Slang type of the value, unless it has a field of that name.",
       NULL },
-    { "_offset", spyp_place_offset, NULL, "Bytes from the cursor's first element, on the device.", NULL },
+    { "_offset", spyp_place_offset, NULL, "The bytes from the cursor's first element, on the device.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

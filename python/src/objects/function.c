@@ -526,7 +526,7 @@ static PyMethodDef spyp_function_methods[] = {
         "on." },
     { "return_type", SPYP_FUNC(spyp_link_return_type_by_return_type), METH_FASTCALL | METH_KEYWORDS, "return_type(return_type): the "
         "form of results: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None is the default." },
-    { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): threads of a "
+    { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): the threads of a "
         "group, as up to three numbers or a tuple; missing ones are 1." },
     { "shared_bytes", SPYP_FUNC(spyp_link_shared_bytes), METH_VARARGS | METH_KEYWORDS,
       "shared_bytes(bytes): dynamic shared memory of each group, which CUDA text in the function reaches; at most "

@@ -376,7 +376,7 @@ static void spyp_graph_dealloc(PyObject *self) {
 
 static PyMethodDef spyp_graph_methods[] = {
     { "use", spyp_graph_use, METH_O, "use(module): make the types of a module known by name in the graph." },
-    { "outs", spyp_graph_outs, METH_O, "outs(node): names of the out and inout parameters of a call." },
+    { "outs", spyp_graph_outs, METH_O, "outs(node): the names of the out and inout parameters of a call." },
     { "input", spyp_graph_input, METH_VARARGS, "input(name, type): add an input; gives its node. type None: the type that the first "
         "use needs." },
     { "call", spyp_graph_call, METH_VARARGS, "call(function, [(name or None, value)]): record a call of a Function; gives its node." },

@@ -193,7 +193,7 @@ static PyGetSetDef spyp_struct_getset[] = {
     { "module", spyp_struct_get_module, NULL, "The module in which the name is known.", NULL },
     { "fields", spyp_struct_get_fields, NULL, "The fields by name, as VariableReflections; empty for a type that is not a struct.", NULL },
     { "shape", spyp_struct_get_shape, NULL, "The sizes of a vector, matrix or array; () for other types.", NULL },
-    { "size_bytes", spyp_struct_get_size, NULL, "Bytes of a value in C's layout; 0 for types that host memory cannot hold.", NULL },
+    { "size_bytes", spyp_struct_get_size, NULL, "The bytes of a value in C's layout; 0 for types that host memory cannot hold.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

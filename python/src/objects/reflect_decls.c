@@ -353,7 +353,7 @@ static const spyp_property spyp_decl_properties[] = {
         "otherwise None."),
     SPYP_GET("parent", spyp_decl_parent, "The declaration that contains this one; None for the root."),
     SPYP_GET("children", spyp_decl_children, "The declarations in this one, as a list; len(decl) and decl[i] need no list."),
-    SPYP_GET("child_count", spyp_decl_child_count, "Number of declarations in this one."),
+    SPYP_GET("child_count", spyp_decl_child_count, "The number of declarations in this one."),
     SPYP_GET("value", spyp_decl_value, "The number or text of an enum's case, a constant or a default value; None if it is not known."),
     SPYP_OF_DECL("file", SPYP_DECL_TEXT, file, "The file of the declaration; '' if it is not known."),
     SPYP_OF_DECL("line", SPYP_DECL_UINT, line, "The line of the declaration, from 1; 0 if it is not known."),
@@ -578,9 +578,9 @@ static const spyp_property spyp_variable_layout_properties[] = {
     SPYP_GET("variable", spyp_layout_variable, "The VariableReflection."),
     SPYP_GET("type", spyp_decl_type, "The TypeReflection."),
     SPYP_GET("type_layout", spyp_layout_of_variable, "The TypeLayoutReflection."),
-    SPYP_OF_DECL("offset", SPYP_DECL_SIZE, device_offset_bytes, "Bytes from the beginning of the variable's struct, or of the uniform "
-        "globals, on the device."),
-    SPYP_OF_DECL("host_offset", SPYP_DECL_SIZE, offset_bytes, "Bytes from the beginning of the variable's struct in C's layout."),
+    SPYP_OF_DECL("offset", SPYP_DECL_SIZE, device_offset_bytes, "The bytes from the beginning of the variable's struct, or of the "
+        "uniform globals, on the device."),
+    SPYP_OF_DECL("host_offset", SPYP_DECL_SIZE, offset_bytes, "The bytes from the beginning of the variable's struct in C's layout."),
     SPYP_OF_DECL("binding", SPYP_DECL_UINT, binding, "The binding of a global resource in the layout of the module alone."),
     SPYP_OF_DECL("space", SPYP_DECL_UINT, space, "The descriptor set of a global resource."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
@@ -730,7 +730,7 @@ static const spyp_property spyp_attribute_properties[] = {
     SPYP_GET("name", spyp_attribute_name, "The attribute's name: 'Range' of [Range(0, 1)]."),
     SPYP_GET("args", spyp_attribute_args,
              "The arguments: int, float, str, or None for arguments that Slang does not tell (double, half, more than 32 bits)."),
-    SPYP_GET("argument_count", spyp_attribute_count, "Number of arguments."),
+    SPYP_GET("argument_count", spyp_attribute_count, "The number of arguments."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_attribute_class = {

@@ -319,12 +319,12 @@ static const spyp_property spyp_type_properties[] = {
     SPYP_GET("element_type", spyp_type_element,
              "The type of the elements of an array, vector, matrix, pointer, buffer or texture; the integer type of an enum; None for "
              "other types."),
-    SPYP_GET("element_count", spyp_type_element_count, "Number of elements of an array (0 without a size) or vector; 0 for other "
+    SPYP_GET("element_count", spyp_type_element_count, "The number of elements of an array (0 without a size) or vector; 0 for other "
         "types."),
     SPYP_GET("total_array_element_count", spyp_type_total_count,
-             "Number of all elements of an array of arrays; 0 for other types."),
+             "The number of all elements of an array of arrays; 0 for other types."),
     SPYP_GET("fields", spyp_type_fields, "A struct's fields, as VariableReflections."),
-    SPYP_GET("field_count", spyp_type_field_count, "Number of fields of a struct."),
+    SPYP_GET("field_count", spyp_type_field_count, "The number of fields of a struct."),
     SPYP_GET("resource_shape", spyp_type_resource_shape,
              "A TypeReflection.ResourceShape; none for a type that is not a resource."),
     SPYP_GET("resource_access", spyp_type_resource_access,
@@ -332,7 +332,7 @@ static const spyp_property spyp_type_properties[] = {
     SPYP_GET("resource_result_type", spyp_type_resource_result,
              "The type of the elements of a buffer or texture; None for a type that is not a resource."),
     SPYP_GET("shape", spyp_type_shape,
-             "Sizes of arrays, matrices and vectors, outermost first; () for others."),
+             "The sizes of arrays, matrices and vectors, outermost first; () for others."),
     SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_ARRAY), "Whether the type is an array."),
     SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_SCALAR), "Whether the type is a scalar."),
     SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_VECTOR), "Whether the type is a vector."),
@@ -383,11 +383,11 @@ static const spyp_property spyp_type_layout_properties[] = {
     SPYP_GET("name", spyp_type_name, "The type's name."),
     SPYP_GET("type", spyp_layout_type, "The TypeReflection."),
     SPYP_OF_TYPE("size", SPYP_TYPE_SIZE, device_size_bytes,
-                 "Bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."),
+                 "The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."),
     SPYP_OF_TYPE("alignment", SPYP_TYPE_SIZE, device_align_bytes, "Alignment in bytes on the device."),
     SPYP_OF_TYPE("stride", SPYP_TYPE_SIZE, device_stride_bytes,
-                 "Bytes from one element of an array to the next on the device."),
-    SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "Bytes in C's layout, the layout of host data."),
+                 "The bytes from one element of an array to the next on the device."),
+    SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "The bytes in C's layout, the layout of host data."),
     SPYP_OF_TYPE("host_alignment", SPYP_TYPE_SIZE, align_bytes, "Alignment in bytes in C's layout."),
     SPYP_GET("fields", spyp_layout_fields, "A struct's fields, as VariableLayoutReflections."),
     SPYP_GET("element_type_layout", spyp_layout_element, "The layout of the elements of an array, vector, matrix or buffer; None for "
@@ -673,8 +673,8 @@ static const PyType_Slot spyp_cursor_slots[] = {
 static const spyp_property spyp_cursor_properties[] = {
     SPYP_GET("type", spyp_layout_type, "The TypeReflection at the cursor."),
     SPYP_GET("type_layout", spyp_cursor_layout, "The TypeLayoutReflection at the cursor."),
-    SPYP_GET("offset", spyp_cursor_offset, "Bytes from the first cursor's position on the device."),
-    SPYP_GET("host_offset", spyp_cursor_host_offset, "Bytes from the first cursor's position in C's layout."),
+    SPYP_GET("offset", spyp_cursor_offset, "The bytes from the first cursor's position on the device."),
+    SPYP_GET("host_offset", spyp_cursor_host_offset, "The bytes from the first cursor's position in C's layout."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_cursor_class = {

@@ -271,7 +271,7 @@ static PyGetSetDef spyp_reflection_getset[] = {
 
 static PyType_Slot spyp_reflection_slots[] = {
     { Py_tp_doc,
-      (void *)"Base class of reflection objects. Objects of a Module stay valid when it is reloaded; objects of a SlangModule or "
+      (void *)"The base class of reflection objects. Objects of a Module stay valid when it is reloaded; objects of a SlangModule or "
           "ShaderProgram become invalid." },
     { Py_tp_dealloc, (void *)spyp_reflection_dealloc },
     { Py_tp_traverse, (void *)spyp_reflection_traverse },

@@ -808,11 +808,11 @@ static PyMethodDef spyp_tensor_methods[] = {
 };
 
 static PyGetSetDef spyp_tensor_getset[] = {
-    { "shape", spyp_tensor_get, NULL, "Sizes of the dimensions.", (void *)SPYP_SHAPE },
+    { "shape", spyp_tensor_get, NULL, "The sizes of the dimensions.", (void *)SPYP_SHAPE },
     { "strides", spyp_tensor_get, NULL, "Steps between neighbours of each dimension, in elements.", (void *)SPYP_STRIDES },
     { "offset", spyp_tensor_get, NULL, "The position of the first element in the storage, in elements.", (void *)SPYP_OFFSET },
     { "element_count", spyp_tensor_get, NULL, "The product of the sizes.", (void *)SPYP_COUNT },
-    { "ndim", spyp_tensor_get, NULL, "Number of dimensions.", (void *)SPYP_NDIM },
+    { "ndim", spyp_tensor_get, NULL, "The number of dimensions.", (void *)SPYP_NDIM },
     { "device_address", spyp_tensor_get, NULL, "The GPU's address of the first element.", (void *)SPYP_ADDRESS },
     { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a Struct.", NULL },
     { "device", spyp_tensor_get_device, NULL, "The tensor's device.", NULL },

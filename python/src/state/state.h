@@ -90,8 +90,8 @@ typedef struct spyp_device {
     spy_device *device; // NULL after close()
     unsigned long owner;              // the id of the thread that uses the device
     const char *what;                 // Python function in use, for error texts; NULL means that the text names it
-    // Number of spyp_enter() of `owner` without their spyp_leave(): callbacks may enter again. `depth` and `owner` change only under the
-    // GIL.
+    // The number of spyp_enter() of `owner` without their spyp_leave(): callbacks may enter again. `depth` and `owner` change only under
+    // the GIL.
     uint32_t depth;
     uint32_t waiting;                   // threads that wait to enter the device
     bool woken;                         // one of the waiting threads was woken and has not run yet
@@ -100,7 +100,7 @@ typedef struct spyp_device {
     uint32_t blocked;                   // waits of the library that have begun and not ended; they nest
     unsigned long fork_count;           // spyp.fork_count of the process that made the device
     PyObject *log, *progress, *reports; // callables, or NULL
-    // Text of the last logged error, kept until it is known whether an exception has the same text, or NULL.
+    // The text of the last logged error, kept until it is known whether an exception has the same text, or NULL.
     PyObject *held;
     PyObject *printed; // a list of the texts that kernels print, while they are collected, or NULL
     // Lists of (number, function) and of functions, or NULL.
@@ -255,7 +255,7 @@ typedef struct spyp_sampler {
 
 // >>memory of one call
 
-// Memory that is freed when the call ends. Small calls need only `first`.
+// The memory that is freed when the call ends. Small calls need only `first`.
 typedef struct spyp_arena {
     uint64_t first[192];
     size_t used;            // the bytes of `first` that are taken

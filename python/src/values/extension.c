@@ -1,5 +1,5 @@
-// Values of classes that users have registered. PYTHON_TYPES serves arguments of calls;
-// register_write_to_cursor_type() and to_cursor() serve values that are written to memory.
+// The values of classes that users have registered. PYTHON_TYPES serves arguments of calls; register_write_to_cursor_type() and to_cursor()
+// serve values that are written to memory.
 #include "values/values.h"
 
 PyObject *spyp_registered(PyObject *dict, PyObject *object) {

@@ -1,6 +1,6 @@
-// Memory of large numpy arrays that the library makes. The first touch of new pages takes longer than the copy itself: an
-// H200's host fills new memory with 13 GB/s and touched memory with 47 (docs/measurements.md, "Copies between host memory
-// and a GPU"). Memory of freed arrays is therefore kept for the next array, up to a bound, until a device is closed.
+// The memory of large numpy arrays that the library makes. The first touch of new pages takes longer than the copy itself:
+// an H200's host fills new memory with 13 GB/s and touched memory with 47 (docs/measurements.md, "Copies between host
+// memory and a GPU"). Memory of freed arrays is therefore kept for the next array, up to a bound, until a device is closed.
 #include "values/values.h"
 
 #if defined(__linux__)

@@ -321,7 +321,7 @@ static PyObject *spyp_math_get_element_type(PyObject *self, void *Py_UNUSED(clos
 }
 
 #define SPYP_MATH_COMMON_GETSETS                                                                             \
-    { "shape", spyp_math_get_shape, NULL, "Sizes of the dimensions: (N,) of a vector, (rows, columns).",     \
+    { "shape", spyp_math_get_shape, NULL, "The sizes of the dimensions: (N,) of a vector, (rows, columns).",     \
       NULL },                                                                                                \
     {                                                                                                        \
         "element_type", spyp_math_get_element_type, NULL, "Python type of a component: bool, int or float.", \
