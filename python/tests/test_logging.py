@@ -388,7 +388,7 @@ def test_profiled_functions():
     W7.)"""
     @spy.profile_function
     def plain(n):
-        """A docstring."""
+        "doc"
         return n if n <= 0 else plain(n - 1)
 
     @spy.profile_function(name="named")
