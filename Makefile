@@ -60,7 +60,8 @@ unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 gpu_tests := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/test_*.c))
 unit_helpers := $(patsubst tests/%.c,$B/tests/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 gpu_helpers := $(patsubst tests/%.c,$T/%.o,$(filter-out tests/gpu/test_%,$(wildcard tests/gpu/*.c)))
-bench_programs := $(patsubst tests/bench/%.c,$B/bench/%,$(wildcard tests/bench/*.c))
+# torch_host.c is a part of torch_host.py.
+bench_programs := $(patsubst tests/bench/%.c,$B/bench/%,$(filter-out tests/bench/torch_host.c,$(wildcard tests/bench/*.c)))
 examples := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 example_programs := $(addprefix $B/examples/,$(examples))
 LIBS_04_engine_vulkan := -lvulkan
@@ -169,7 +170,7 @@ $B/played/libnvrtc.so: tests/unit/fake_cuda/nvrtc.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@ -ldl
 
-fake_cuda_tests := test_build test_cuda test_cuda_capture test_cuda_graph test_cuda_pack test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
+fake_cuda_tests := test_build test_cuda test_cuda_capture test_cuda_graph test_cuda_pack test_cuda_peer test_cuda_repeat test_cuda_shared test_cuda_textures test_cuda_transfer test_cuda_unsized
 $(foreach t,$(fake_cuda_tests),$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)

@@ -47565,8 +47565,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         }
     }
     a->constant = constant;
-    bool zero = type->kind == SPYI_TYPE_STRUCT && a->function->module->zero_missing;
-    bool anything = a->whole || a->bound.dispatch || !in; // fields that are objects may be missing, too
+    bool is_struct = type->kind == SPYI_TYPE_STRUCT ||
+                     (type->kind == SPYI_TYPE_OTHER && type->field_count > 0); // a struct with resources
+    bool zero = is_struct && a->function->module->zero_missing;
+    bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
     for (uint32_t f = 0; good && f < field_count; f++) {
         if (children[f] >= 0) continue;
         if (!zero || !(anything || spyi_may_be_zero(fields[f].type)))
@@ -49502,19 +49504,13 @@ typedef enum spyi_walk_kind {
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;     // the number of collapsed dimensions; 0 means that the call has one element
-    uint8_t width;    // the number of neighbouring elements that a thread takes: 1, or in wide variants 4, or
-                      // as many as 16 bytes hold
-    uint8_t crosses;  // in wide variants: a thread's elements may lie in several rows, so each has its own
-                      // coordinates
-    uint8_t whole;    // in wide variants: no thread has fewer than `width` elements, so the kernel needs no
-                      // guards
-    uint8_t unroll;   // the number of elements of each thread that are a group's size apart: 1, or 2 or 4 in
-                      // flat variants of large calls; in tiled variants the rows of a tile in which a thread
-                      // has elements
-    uint8_t tile;     // the number of elements of a tile along each of its two dimensions; 0 means that the
-                      // variant has no tiles
-    uint8_t turn;     // in tiled variants: one dimension of a tile is this one, the other is the last one
+    uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
+    uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
+    uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
+    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
+                     // calls; in tiled variants the rows of a tile in which a thread has elements
+    uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
+    uint8_t turn;    // tiled: one dimension of a tile is this one, the other the last one
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits
@@ -49944,7 +49940,7 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key) {
-    return key->width > 1 && !key->team && !key->whole && (key->rank == 1 || key->crosses);
+    return key->width > 1 && !key->team && (key->rank == 1 || key->crosses);
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
@@ -53245,7 +53241,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 7u
+#define SPYI_RECIPE_VERSION 8u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -57034,11 +57030,6 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
-    // Guards halve the speed of 16-bit scalars on NVIDIA's Vulkan driver (docs/measurements.md, "Small
-    // scalars on Vulkan"), so sizes without a tail have a variant of their own there.
-    launch->key.whole = best_taken.width > SPYI_LANES && !limits->profile.prefers_bindings &&
-                        !spyi_rules_of(limits->profile.target)->by_address &&
-                        launch->count % best_taken.width == 0;
     launch->key.tile = (uint8_t)best_taken.tile;
     launch->key.turn = (uint8_t)best_taken.turn;
     if (best_taken.tile) spyi_number_elements(b, launch);

@@ -149,6 +149,41 @@ SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, ui
 // any.
 SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
 
+// What a device can share with another API of the same GPU, such as CUDA, by POSIX file descriptors.
+typedef struct spy_vk_sharing {
+    uint8_t device_uuid[16]; // of the GPU: compare it with cuDeviceGetUuid()
+    bool memory;             // whether spy_vk_create_shared_memory() works
+    bool semaphores;         // whether spy_vk_create_shared_semaphore() works
+} spy_vk_sharing;
+
+// Memory of a VkBuffer that another API can use, too.
+typedef struct spy_vk_shared_memory {
+    uint64_t buffer;          // VkBuffer with all usages that spy_vk_create_tensor() lists
+    uint64_t memory;          // VkDeviceMemory, allocated for this buffer alone ("dedicated")
+    uint64_t size_bytes;      // what was asked for, rounded up to a multiple of 256
+    uint64_t allocated_bytes; // size of the VkDeviceMemory, which an import states
+    int fd;                   // opaque file descriptor, which belongs to the caller; an import takes it over
+} spy_vk_shared_memory;
+
+// Returns what the device can share. All zero, with an error, for NULL and devices of other backends.
+// Threads: any.
+SPY_API spy_vk_sharing spy_vk_get_sharing(spy_device *device);
+// Allocates device memory with a file descriptor. spy_vk_create_tensor() makes tensors over it. The other API
+// and the device each see what the other one has written after waiting for a semaphore that it signals.
+// SPY_ERROR_UNSUPPORTED where spy_vk_get_sharing() says so; SPY_ERROR_OUT_OF_DEVICE_MEMORY. Threads: any.
+SPY_API spy_status spy_vk_create_shared_memory(spy_device *device, uint64_t size_bytes,
+                                               spy_vk_shared_memory *shared);
+// Frees the buffer and the memory, not the file descriptor, and sets the struct to zero and its fd to -1. All
+// tensors over it must have been released and all work with it must be done. Release it before the device.
+// Threads: any.
+SPY_API spy_status spy_vk_release_shared_memory(spy_device *device, spy_vk_shared_memory *shared);
+// Creates a timeline semaphore of value 0, for spy_vk_wait_semaphore() and spy_vk_signal_semaphore(). Sets
+// *semaphore to its VkSemaphore and *fd to its opaque file descriptor, which belongs to the caller; an import
+// takes it over. SPY_ERROR_UNSUPPORTED where spy_vk_get_sharing() says so. Threads: any.
+SPY_API spy_status spy_vk_create_shared_semaphore(spy_device *device, uint64_t *semaphore, int *fd);
+// Destroys the semaphore, before the device. No submission may still wait for it or signal it. Threads: any.
+SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t semaphore);
+
 #ifdef __cplusplus
 }
 #endif
@@ -192,6 +227,8 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(GetPhysicalDeviceProperties)                                                                           \
     X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceExternalBufferProperties)                                                             \
+    X(GetPhysicalDeviceExternalSemaphoreProperties)                                                          \
     X(GetPhysicalDeviceFormatProperties)                                                                     \
     X(GetPhysicalDeviceImageFormatProperties)                                                                \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
@@ -294,7 +331,9 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
 #define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X)                                                                 \
     X(vkCmdBeginRendering)                                                                                   \
     X(vkCmdEndRendering)                                                                                     \
-    X(vkCmdPushDescriptorSetKHR)
+    X(vkCmdPushDescriptorSetKHR)                                                                             \
+    X(vkGetMemoryFdKHR)                                                                                      \
+    X(vkGetSemaphoreFdKHR)
 
 typedef struct spyi_vk_functions {
 #define SPYI_VK_MEMBER(name) PFN_##name name;
@@ -437,7 +476,9 @@ typedef struct spyi_vk_functions {
     X(clock, shaderSubgroupClock)                                                                            \
     X(clock, shaderDeviceClock)                                                                              \
     X(barycentric, fragmentShaderBarycentric)                                                                \
-    X(divisor, vertexAttributeInstanceRateDivisor)
+    X(divisor, vertexAttributeInstanceRateDivisor)                                                           \
+    X(matrices, cooperativeMatrix)                                                                           \
+    X(matrices2, cooperativeMatrixConversions)
 
 #define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
     X(VK_KHR_push_descriptor)                                                                                \
@@ -445,7 +486,11 @@ typedef struct spyi_vk_functions {
     X(VK_EXT_shader_atomic_float2)                                                                           \
     X(VK_KHR_shader_clock)                                                                                   \
     X(VK_KHR_fragment_shader_barycentric)                                                                    \
-    X(VK_EXT_vertex_attribute_divisor)
+    X(VK_EXT_vertex_attribute_divisor)                                                                       \
+    X(VK_KHR_external_memory_fd)                                                                             \
+    X(VK_KHR_external_semaphore_fd)                                                                          \
+    X(VK_KHR_cooperative_matrix)                                                                             \
+    X(VK_NV_cooperative_matrix2)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
@@ -467,6 +512,46 @@ typedef enum spyi_vk_extension {
         SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
+// VK_KHR_cooperative_matrix, for headers that are older than 1.3.255. Source: the Vulkan specification.
+#define SPYI_VK_FEATURES_MATRIX ((VkStructureType)1000506000)
+#define SPYI_VK_PROPERTIES_MATRIX ((VkStructureType)1000506001)
+enum { SPYI_VK_MATRIX_FLOAT16 = 0, SPYI_VK_MATRIX_FLOAT32 = 1, SPYI_VK_MATRIX_SUBGROUP = 3 };
+
+typedef struct spyi_vk_matrix_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrix;
+    VkBool32 cooperativeMatrixRobustBufferAccess;
+} spyi_vk_matrix_features;
+
+// VK_NV_cooperative_matrix2, likewise.
+#define SPYI_VK_FEATURES_MATRIX_2 ((VkStructureType)1000593000)
+
+typedef struct spyi_vk_matrix_2_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrixWorkgroupScope;
+    VkBool32 cooperativeMatrixFlexibleDimensions;
+    VkBool32 cooperativeMatrixReductions;
+    VkBool32 cooperativeMatrixConversions;
+    VkBool32 cooperativeMatrixPerElementOperations;
+    VkBool32 cooperativeMatrixTensorAddressing;
+    VkBool32 cooperativeMatrixBlockLoads;
+} spyi_vk_matrix_2_features;
+
+// A VkCooperativeMatrixPropertiesKHR. The types are VkComponentTypeKHR, the scope is a VkScopeKHR.
+typedef struct spyi_vk_matrix_properties {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    int32_t a, b, c, result;
+    VkBool32 saturating;
+    int32_t scope;
+} spyi_vk_matrix_properties;
+
+typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
+                                                            spyi_vk_matrix_properties *properties);
+
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceFeatures2 core;
@@ -478,6 +563,8 @@ typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceShaderClockFeaturesKHR clock;
     VkPhysicalDeviceFragmentShaderBarycentricFeaturesNV barycentric; // the same struct as the newer ...KHR
     VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
+    spyi_vk_matrix_features matrices;
+    spyi_vk_matrix_2_features matrices2;
 } spyi_vk_feature_set;
 
 // >>instance
@@ -797,6 +884,8 @@ SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t hand
 
 // >>memory.c
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, bool exported,
+                                      spyi_chunk *chunk, const char **what);
 SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
                                     spyi_chunk *chunk, spyi_text *error);
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -966,6 +1055,11 @@ SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_
 // then adds that to the error.
 SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
+// Begin and end a public function of this backend. spyi_vk_enter() returns NULL, with an error, for devices of other
+// backends. spyi_vk_leave() reports `error` unless the status is SPY_OK, and frees it.
+SPYI_FN spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function);
+SPYI_FN spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function,
+                                 spy_status status, spyi_text *error);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error);
 
@@ -1030,6 +1124,8 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
     set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
     set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
+    set->matrices.sType = SPYI_VK_FEATURES_MATRIX;
+    set->matrices2.sType = SPYI_VK_FEATURES_MATRIX_2;
 
     *next = &set->v11, next = &set->v11.pNext;
     *next = &set->v12, next = &set->v12.pNext;
@@ -1043,7 +1139,11 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
     if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
         *next = &set->barycentric, next = &set->barycentric.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor]) *next = &set->divisor;
+    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor])
+        *next = &set->divisor, next = &set->divisor.pNext;
+    if (adapter->extensions[SPYI_VK_KHR_cooperative_matrix])
+        *next = &set->matrices, next = &set->matrices.pNext;
+    if (adapter->extensions[SPYI_VK_NV_cooperative_matrix2]) *next = &set->matrices2;
 }
 
 // >>capabilities
@@ -1154,6 +1254,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
                        shaderSharedFloat32AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5431, CooperativeMatrixConversionsNV, cooperativeMatrixConversions),
+    SPYI_VK_CAP_FEATURE(6022, CooperativeMatrixKHR, cooperativeMatrix),
     SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct),
     SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct),
     SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct),
@@ -1346,8 +1448,10 @@ typedef struct spyi_vk_feature_struct {
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 #define SPYI_VK_STRUCT(type, name, member)                                                                   \
+    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
+#define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
     {                                                                                                        \
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, "VkPhysicalDevice" name,                                   \
+        type, "VkPhysicalDevice" name,                                   \
             offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
     }
     SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
@@ -1360,6 +1464,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
                    barycentric),
     SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2),
+#undef SPYI_VK_STRUCT_OF
 #undef SPYI_VK_STRUCT
 };
 
@@ -2494,9 +2601,10 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-// Tries to allocate memory. *what gets the name of the function that failed.
-static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
-                                     const char **what) {
+// *what gets the name of the function that failed. `exported` says that the memory gets a file descriptor
+// (vk/shared.c): an allocation for this buffer alone, because some drivers export no other.
+SPYI_FN VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, bool exported,
+                                      spyi_chunk *chunk, const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -2504,6 +2612,9 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     VkMemoryRequirements needs;
     VkMemoryAllocateInfo info;
     VkMemoryAllocateFlagsInfo allocate_flags;
+    VkExternalMemoryBufferCreateInfo external;
+    VkExportMemoryAllocateInfo export_info;
+    VkMemoryDedicatedAllocateInfo dedicated;
     VkBufferDeviceAddressInfo address;
     VkResult result;
     uint32_t families[2];
@@ -2517,6 +2628,10 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
                         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                         VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
+    SPYI_VK_ZERO(external);
+    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    if (exported) buffer_info.pNext = &external;
     if (families[0] != families[1]) { // sharing between queues costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -2531,6 +2646,14 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     SPYI_VK_ZERO(allocate_flags);
     allocate_flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     allocate_flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    SPYI_VK_ZERO(export_info);
+    export_info.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
+    export_info.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    SPYI_VK_ZERO(dedicated);
+    dedicated.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+    dedicated.buffer = buffer;
+    dedicated.pNext = &export_info;
+    if (exported) allocate_flags.pNext = &dedicated;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     info.pNext = &allocate_flags;
@@ -2573,10 +2696,11 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     size = spyi_align(size, 256);
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
-        result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
+        result = spyi_vk_try_allocate(gpu, type, size, false, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
         kind == SPYI_VK_MEMORY_PAGE) { // the heap of mapped device memory may be small
-        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
+        result =
+            spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, false, chunk, &what);
     }
     if (result != VK_SUCCESS) {
         spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,
@@ -6258,7 +6382,7 @@ SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *l
 
 // >>the public functions
 
-static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
+SPYI_FN spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     spyi_vk_gpu *gpu;
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     gpu = (spyi_vk_gpu *)(void *)spyi_device_gpu(device, "vulkan", function);
@@ -6272,8 +6396,8 @@ static spy_status spyi_vk_told(spyi_vk_gpu *gpu, const char *function, spy_statu
     return status;
 }
 
-static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
-                                spyi_text *error) {
+SPYI_FN spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function,
+                                 spy_status status, spyi_text *error) {
     (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;
@@ -6440,6 +6564,222 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
     if (buffer != NULL) *buffer = chunk.handle;
     if (offset_bytes != NULL) *offset_bytes = offset;
     spyi_leave(tensor);
+    return SPY_OK;
+}
+
+// >>vk/shared.c ---------------------------------------------------------------------------------------------
+
+// Memory and timeline semaphores that another API of the same GPU uses, too: CUDA imports both by their file
+// descriptors. Source: Vulkan specification, VK_KHR_external_memory_fd and VK_KHR_external_semaphore_fd.
+
+static VkExternalMemoryFeatureFlags spyi_vk_exported_buffers(const spyi_vk_gpu *gpu) {
+    VkPhysicalDeviceExternalBufferInfo info;
+    VkExternalBufferProperties properties;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    SPYI_VK_ZERO(properties);
+    properties.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
+    gpu->instance.GetPhysicalDeviceExternalBufferProperties(gpu->adapter.handle, &info, &properties);
+    return properties.externalMemoryProperties.externalMemoryFeatures;
+}
+
+static VkExternalSemaphoreFeatureFlags spyi_vk_exported_timelines(const spyi_vk_gpu *gpu) {
+    VkPhysicalDeviceExternalSemaphoreInfo info;
+    VkSemaphoreTypeCreateInfo type;
+    VkExternalSemaphoreProperties properties;
+    SPYI_VK_ZERO(type);
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO;
+    info.pNext = &type;
+    info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+    SPYI_VK_ZERO(properties);
+    properties.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES;
+    gpu->instance.GetPhysicalDeviceExternalSemaphoreProperties(gpu->adapter.handle, &info, &properties);
+    return properties.externalSemaphoreFeatures;
+}
+
+static spy_vk_sharing spyi_vk_sharing(const spyi_vk_gpu *gpu) {
+    spy_vk_sharing sharing;
+    VkPhysicalDeviceIDProperties id;
+    VkPhysicalDeviceProperties2 properties;
+    memset(&sharing, 0, sizeof sharing);
+    SPYI_VK_ZERO(id);
+    id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+    SPYI_VK_ZERO(properties);
+    properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    properties.pNext = &id;
+    gpu->instance.GetPhysicalDeviceProperties2(gpu->adapter.handle, &properties);
+    memcpy(sharing.device_uuid, id.deviceUUID, sizeof sharing.device_uuid);
+    sharing.memory = gpu->adapter.extensions[SPYI_VK_KHR_external_memory_fd] &&
+                     gpu->vk.vkGetMemoryFdKHR != NULL &&
+                     (spyi_vk_exported_buffers(gpu) & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+    sharing.semaphores =
+        gpu->adapter.extensions[SPYI_VK_KHR_external_semaphore_fd] && gpu->vk.vkGetSemaphoreFdKHR != NULL &&
+        (spyi_vk_exported_timelines(gpu) & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
+    return sharing;
+}
+
+static spy_status spyi_vk_cannot_share(const spyi_vk_gpu *gpu, const char *what, const char *extension,
+                                       spyi_text *error) {
+    spyi_text_add(
+        error, "'%s' cannot export %s: it needs %s, which %s", gpu->adapter.info.name, what, extension,
+        gpu->base.borrowed ? "the engine did not enable for its VkDevice, or its driver does not have"
+                           : "its driver does not have for them");
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_status spyi_vk_export_memory(spyi_vk_gpu *gpu, uint64_t size_bytes, spy_vk_shared_memory *shared,
+                                        spyi_text *error) {
+    uint32_t type = gpu->memory_type[SPYI_VK_MEMORY_DEVICE];
+    VkDeviceSize most = gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex].size;
+    const char *what = "vkAllocateMemory";
+    VkMemoryRequirements needs;
+    VkMemoryGetFdInfoKHR info;
+    spyi_chunk chunk;
+    VkResult result;
+    int fd = -1;
+    if (size_bytes == 0) {
+        spyi_text_add(error, "size_bytes is 0");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!spyi_vk_sharing(gpu).memory)
+        return spyi_vk_cannot_share(gpu, "memory", "VK_KHR_external_memory_fd", error);
+    if (gpu->adapter.max_allocation < most) most = gpu->adapter.max_allocation;
+    if (size_bytes > most) {
+        spyi_text_add(error, "%llu bytes were asked for; the largest allocation of '%s' is %llu bytes",
+                      (unsigned long long)size_bytes, gpu->adapter.info.name, (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
+    memset(&chunk, 0, sizeof chunk);
+    result = spyi_vk_try_allocate(gpu, type, spyi_align((size_t)size_bytes, 256), true, &chunk, &what);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, what, error);
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
+    info.memory = (VkDeviceMemory)chunk.memory;
+    info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    result = gpu->vk.vkGetMemoryFdKHR(gpu->device, &info, &fd);
+    gpu->base.stats.driver_allocations++;
+    gpu->base.stats.driver_bytes += chunk.size;
+    if (result != VK_SUCCESS) {
+        spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &chunk);
+        return spyi_vk_fail(gpu, result, "vkGetMemoryFdKHR", error);
+    }
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_BUFFER, chunk.handle, "shared memory");
+    gpu->vk.vkGetBufferMemoryRequirements(gpu->device, (VkBuffer)chunk.handle, &needs);
+    shared->buffer = chunk.handle;
+    shared->memory = (uint64_t)(uintptr_t)chunk.memory;
+    shared->size_bytes = chunk.size;
+    shared->allocated_bytes = needs.size;
+    shared->fd = fd;
+    return SPY_OK;
+}
+
+static spy_status spyi_vk_export_semaphore(spyi_vk_gpu *gpu, uint64_t *semaphore, int *fd, spyi_text *error) {
+    VkExportSemaphoreCreateInfo exported;
+    VkSemaphoreTypeCreateInfo type;
+    VkSemaphoreCreateInfo info;
+    VkSemaphoreGetFdInfoKHR get;
+    VkSemaphore made = VK_NULL_HANDLE;
+    VkResult result;
+    if (!spyi_vk_sharing(gpu).semaphores)
+        return spyi_vk_cannot_share(gpu, "timeline semaphores", "VK_KHR_external_semaphore_fd", error);
+    SPYI_VK_ZERO(exported);
+    exported.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
+    exported.handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+    SPYI_VK_ZERO(type);
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.pNext = &exported;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &type;
+    result = gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, &made);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateSemaphore", error);
+    SPYI_VK_ZERO(get);
+    get.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;
+    get.semaphore = made;
+    get.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+    result = gpu->vk.vkGetSemaphoreFdKHR(gpu->device, &get, fd);
+    if (result != VK_SUCCESS) {
+        gpu->vk.vkDestroySemaphore(gpu->device, made, NULL);
+        return spyi_vk_fail(gpu, result, "vkGetSemaphoreFdKHR", error);
+    }
+    *semaphore = (uint64_t)made;
+    return SPY_OK;
+}
+
+// >>the public functions
+
+spy_vk_sharing spy_vk_get_sharing(spy_device *device) {
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, "spy_vk_get_sharing");
+    spy_vk_sharing sharing;
+    memset(&sharing, 0, sizeof sharing);
+    if (gpu == NULL) return sharing;
+    sharing = spyi_vk_sharing(gpu);
+    spyi_leave(device);
+    return sharing;
+}
+
+spy_status spy_vk_create_shared_memory(spy_device *device, uint64_t size_bytes,
+                                       spy_vk_shared_memory *shared) {
+    static const char function[] = "spy_vk_create_shared_memory";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (shared != NULL) {
+        memset(shared, 0, sizeof *shared);
+        shared->fd = -1;
+    }
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (shared == NULL) spyi_text_add(&error, "shared is NULL");
+    else status = spyi_vk_export_memory(gpu, size_bytes, shared, &error);
+    return spyi_vk_leave(device, gpu, function, status, &error);
+}
+
+spy_status spy_vk_release_shared_memory(spy_device *device, spy_vk_shared_memory *shared) {
+    static const char function[] = "spy_vk_release_shared_memory";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_chunk chunk;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (shared != NULL && shared->buffer != 0) {
+        memset(&chunk, 0, sizeof chunk);
+        chunk.handle = shared->buffer;
+        chunk.memory = (void *)(uintptr_t)shared->memory;
+        chunk.size = (size_t)shared->size_bytes;
+        spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &chunk);
+        memset(shared, 0, sizeof *shared);
+        shared->fd = -1;
+    }
+    spyi_leave(device);
+    return SPY_OK;
+}
+
+spy_status spy_vk_create_shared_semaphore(spy_device *device, uint64_t *semaphore, int *fd) {
+    static const char function[] = "spy_vk_create_shared_semaphore";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (semaphore != NULL) *semaphore = 0;
+    if (fd != NULL) *fd = -1;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (semaphore == NULL || fd == NULL)
+        spyi_text_add(&error, "%s is NULL", semaphore == NULL ? "semaphore" : "fd");
+    else status = spyi_vk_export_semaphore(gpu, semaphore, fd, &error);
+    return spyi_vk_leave(device, gpu, function, status, &error);
+}
+
+spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t semaphore) {
+    static const char function[] = "spy_vk_release_shared_semaphore";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (semaphore != 0) gpu->vk.vkDestroySemaphore(gpu->device, (VkSemaphore)semaphore, NULL);
+    spyi_leave(device);
     return SPY_OK;
 }
 

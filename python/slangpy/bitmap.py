@@ -6,7 +6,7 @@ import os
 
 from ._slangpy import ArgumentTypeError, ArgumentValueError
 from .data_struct import DataStruct, encoded, linear
-from .enums import _IntEnum
+from .enums import _IntEnum, _lines, _size_text
 from .objects import Object
 
 TYPE_CHECKING = False
@@ -358,8 +358,8 @@ class Bitmap(Object):
 
     @property
     def pixel_struct(self) -> DataStruct:
-        """The fields of a pixel, one for each channel, as a DataStruct."""
-        struct = DataStruct()
+        """A pixel as a DataStruct: a field for each channel."""
+        struct = DataStruct(pack=True)
         for i, name in enumerate(self._names):
             struct.append(name, self.component_type, self._flags(i))
         return struct
@@ -432,8 +432,8 @@ class Bitmap(Object):
     __hash__ = Object.__hash__
 
     def __repr__(self) -> str:
-        return "Bitmap(pixel_format={}, component_type={}, width={}, height={}, channel_names={}, srgb_gamma={})".format(
-            self._pixel_format.name, self.component_type.name, self.width, self.height, self._names, self._srgb_gamma)
+        return _lines("Bitmap", pixel_format=self._pixel_format, component_type=self.component_type, width=self.width, height=self.height,
+                      srgb_gamma=self._srgb_gamma, pixel_struct=self.pixel_struct, data=_size_text(self.buffer_size))
 
     def _roles(self) -> list[str]:
         """Returns the role of each channel whose name is known: R, G, B, Y or A."""
@@ -454,20 +454,21 @@ class Bitmap(Object):
         self._pixels[...] = self._pixels[::-1].copy()
 
     def split(self) -> list[tuple[str, Bitmap]]:
-        """split(): returns the layers of a multi_channel bitmap as a list of (name, Bitmap). The layer of a channel is what stands in its
-        name before the last point; the layer of channels without a point has the name ""."""
+        """split(): returns the layers of a multi_channel bitmap as a list of (name, Bitmap), in the order of their names. The layer of a
+        channel is what stands in its name before the last point; the layer of channels without a point has the name ""."""
         import numpy as np
 
         layers: dict[str, list[int]] = {}
         for i, name in enumerate(self._names):
             layers.setdefault(name.rpartition(".")[0], []).append(i)
         result = []
-        for layer, channels in layers.items():
+        for layer, channels in sorted(layers.items()):
             names = [self._names[i].rpartition(".")[2] for i in channels]
+            colors = [n.upper() for n in names]
             kind, order = _PixelFormat.multi_channel, list(range(len(channels)))
             for pixel_format, known in _CHANNELS.items():
-                if sorted(known) == sorted(names):
-                    kind, order = pixel_format, [names.index(n) for n in known]
+                if sorted(known) == sorted(colors):
+                    kind, order, names = pixel_format, [colors.index(n) for n in known], colors
             part = Bitmap.__new__(Bitmap)
             part._set(np.ascontiguousarray(self._pixels[..., [channels[i] for i in order]]), kind, [names[i] for i in order], self._srgb_gamma)
             result.append((layer, part))

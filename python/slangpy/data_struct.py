@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 
 from ._slangpy import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, NameNotFoundError
-from .enums import _IntEnum, _IntFlag
+from .enums import _IntEnum, _IntFlag, _lines
 from .objects import Object
 
 TYPE_CHECKING = False
@@ -165,8 +165,8 @@ class DataStruct(Object):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return "DataStruct(size={}, alignment={}, byte_order={}, fields=[{}])".format(
-            self.size, self.alignment, self.byte_order.name, ", ".join(map(repr, self._fields)))
+        fields = "[\n{}]".format("".join("  {!r},\n".format(f) for f in self._fields))
+        return _lines("DataStruct", pack=self._pack, byte_order=self.byte_order, fields=fields, size=self.size, alignment=self.alignment)
 
     @property
     def size(self) -> int:

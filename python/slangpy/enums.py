@@ -61,6 +61,30 @@ class _IntFlag(IntFlag, metaclass=_Members):
         return int.__format__(self, spec) if spec else str(self)
 
 
+def _lines(name: str, /, **fields: Any) -> str:
+    """Returns the text of an object with a line for each field, as SlangPy writes it: Name(\n  field = value,\n  ...\n)."""
+    return "{}(\n{}\n)".format(name, ",\n".join("  {} = {}".format(k, _line(v)) for k, v in fields.items()))
+
+
+def _line(value: Any) -> str:
+    """Returns the text of a value within _lines()."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Flag):
+        names = [f.name for f in type(value).__members__.values() if f and f.value & (f.value - 1) == 0 and f in value]
+        return "({})".format(" | ".join(map(str, names))) if len(names) > 1 else str(names[0]) if names else "none"
+    text = value.name if isinstance(value, Enum) else value if isinstance(value, str) else repr(value)
+    return text.replace("\n", "\n  ")
+
+
+def _size_text(bytes: int) -> str:
+    """Returns a number of bytes with a unit, such as "12 B" or "2.50 kB"."""
+    size, unit = float(bytes), 0
+    while size >= 1024 and unit < 4:
+        size, unit = size / 1024, unit + 1
+    return "{:.2f} {}".format(size, ("B", "kB", "MB", "GB", "TB")[unit]) if unit else "{} B".format(bytes)
+
+
 class Handedness(_IntEnum):
     """slangpy.math.Handedness: the direction of a view: along -z (right_handed) or along +z (left_handed)."""
 

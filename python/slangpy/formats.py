@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from .enums import Format, _IntEnum, _IntFlag
+from .enums import Format, _IntEnum, _IntFlag, _lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,23 +59,24 @@ class FormatSupport(_IntFlag):
     vertex_buffer = 32768
 
 
-# Name, DXGI's number and Vulkan's number of each format, in the order of Format; 0 means that the API has none.
+# Name, DXGI's number and Vulkan's number of each format, in the order of Format, as SlangPy tells them; 0 means none. Images of the packed
+# formats, bgrx8 and bc1 have another VkFormat (spyi_vk_format()), whose channels lie as DXGI's format says.
 _NUMBERS = [
     ("r8_uint", 62, 13), ("r8_sint", 64, 14), ("r8_unorm", 61, 9), ("r8_snorm", 63, 10),
     ("rg8_uint", 50, 20), ("rg8_sint", 52, 21), ("rg8_unorm", 49, 16), ("rg8_snorm", 51, 17),
     ("rgba8_uint", 30, 41), ("rgba8_sint", 32, 42), ("rgba8_unorm", 28, 37), ("rgba8_unorm_srgb", 29, 43),
-    ("rgba8_snorm", 31, 38), ("bgra8_unorm", 87, 44), ("bgra8_unorm_srgb", 91, 50), ("bgrx8_unorm", 88, 44),
-    ("bgrx8_unorm_srgb", 93, 50), ("r16_uint", 57, 74), ("r16_sint", 59, 75), ("r16_unorm", 56, 70),
+    ("rgba8_snorm", 31, 38), ("bgra8_unorm", 87, 44), ("bgra8_unorm_srgb", 91, 50), ("bgrx8_unorm", 88, 0),
+    ("bgrx8_unorm_srgb", 93, 0), ("r16_uint", 57, 74), ("r16_sint", 59, 75), ("r16_unorm", 56, 70),
     ("r16_snorm", 58, 71), ("r16_float", 54, 76), ("rg16_uint", 36, 81), ("rg16_sint", 38, 82),
     ("rg16_unorm", 35, 77), ("rg16_snorm", 37, 78), ("rg16_float", 34, 83), ("rgba16_uint", 12, 95),
     ("rgba16_sint", 14, 96), ("rgba16_unorm", 11, 91), ("rgba16_snorm", 13, 92), ("rgba16_float", 10, 97),
     ("r32_uint", 42, 98), ("r32_sint", 43, 99), ("r32_float", 41, 100), ("rg32_uint", 17, 101),
     ("rg32_sint", 18, 102), ("rg32_float", 16, 103), ("rgb32_uint", 7, 104), ("rgb32_sint", 8, 105),
     ("rgb32_float", 6, 106), ("rgba32_uint", 3, 107), ("rgba32_sint", 4, 108), ("rgba32_float", 2, 109),
-    ("r64_uint", 0, 110), ("r64_sint", 0, 111), ("bgra4_unorm", 115, 1000340000), ("b5g6r5_unorm", 85, 4),
-    ("bgr5a1_unorm", 86, 8), ("rgb9e5_ufloat", 67, 123), ("rgb10a2_uint", 25, 68), ("rgb10a2_unorm", 24, 64),
+    ("r64_uint", 0, 110), ("r64_sint", 0, 111), ("bgra4_unorm", 115, 3), ("b5g6r5_unorm", 85, 5),
+    ("bgr5a1_unorm", 86, 7), ("rgb9e5_ufloat", 67, 123), ("rgb10a2_uint", 25, 62), ("rgb10a2_unorm", 24, 64),
     ("r11g11b10_float", 26, 122), ("d32_float", 40, 126), ("d16_unorm", 55, 124), ("d32_float_s8_uint", 20, 130),
-    ("bc1_unorm", 71, 133), ("bc1_unorm_srgb", 72, 134), ("bc2_unorm", 74, 135), ("bc2_unorm_srgb", 75, 136),
+    ("bc1_unorm", 71, 131), ("bc1_unorm_srgb", 72, 132), ("bc2_unorm", 74, 135), ("bc2_unorm_srgb", 75, 136),
     ("bc3_unorm", 77, 137), ("bc3_unorm_srgb", 78, 138), ("bc4_unorm", 80, 139), ("bc4_snorm", 81, 140),
     ("bc5_unorm", 83, 141), ("bc5_snorm", 84, 142), ("bc6h_ufloat", 95, 143), ("bc6h_sfloat", 96, 144),
     ("bc7_unorm", 98, 145), ("bc7_unorm_srgb", 99, 146), ("astc4x4_unorm", 0, 157), ("astc4x4_unorm_srgb", 0, 158),
@@ -167,9 +168,9 @@ class FormatInfo:
         return "{}{}".format(letter, bits // 8), self.channel_count
 
     def __repr__(self) -> str:
-        words = ("format", "name", "bytes_per_block", "channel_count", "type", "is_depth", "is_stencil", "is_compressed", "block_width",
+        words = ("format", "bytes_per_block", "channel_count", "type", "is_depth", "is_stencil", "is_compressed", "block_width",
                  "block_height", "channel_bit_count", "dxgi_format", "vk_format")
-        return "FormatInfo({})".format(", ".join("{}={!r}".format(w, getattr(self, w)) for w in words))
+        return _lines("FormatInfo", **{w: getattr(self, w) for w in words})
 
 
 def get_format_info(format: Format) -> FormatInfo:

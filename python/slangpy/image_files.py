@@ -282,8 +282,8 @@ def _read_bmp(data: bytes) -> _Image:
         if pixels.max() >= len(table):
             raise ValueError("its palette has only {} entries".format(len(table)))
         pixels = table[pixels[..., 0]]
-        return (pixels[..., :1] if (table == table[:, :1]).all() else pixels).copy(), _NAMES[1 if (table == table[:, :1]).all() else 3], True
-    # Old headers have no field for alpha. As most readers do, take the fourth byte for alpha unless it is 0 everywhere.
+        return pixels.copy(), _NAMES[3], True
+    # Old headers have no word for alpha; programs that write it there are told by its not being 0 everywhere, as most readers do.
     alpha = bits == 32 and (masks[3] == 0xFF000000 and size >= 56 if compression == 3 else bool(pixels[..., 3:].any()))
     pixels = np.concatenate([pixels[..., 2::-1], pixels[..., 3:]], axis=2) if alpha else pixels[..., 2::-1].copy()
     return pixels, _NAMES[pixels.shape[2]], True
@@ -408,7 +408,7 @@ def _write_hdr(pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: 
     largest = np.minimum(values.max(axis=2), 1.7e38)
     exponent = np.frexp(largest)[1]
     rgbe = np.zeros((height, width, 4), np.uint8)
-    rgbe[..., :3] = np.minimum(np.rint(np.ldexp(values, (8 - exponent)[..., None])), 255)
+    rgbe[..., :3] = np.minimum(np.ldexp(values, (8 - exponent)[..., None]), 255)  # cut off, as in Real Pixels
     rgbe[..., 3] = np.clip(exponent + 128, 1, 255)
     rgbe[largest < 1e-32] = 0
     head = "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {} +X {}\n".format(height, width).encode()

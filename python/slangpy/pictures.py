@@ -302,8 +302,11 @@ class Viewport(_Data):
 
     @classmethod
     def from_size(cls, width: float, height: float) -> Self:
-        """from_size(width, height): returns the viewport of that size at (0, 0)."""
-        return cls(width=width, height=height)
+        """from_size(width, height): returns the one from (0, 0) on with that size."""
+        return cls(width=float(width), height=float(height))
+
+    def __repr__(self) -> str:
+        return "Viewport({})".format(", ".join("{}={:g}".format(n, getattr(self, n)) for n in self._fields))
 
 
 class ScissorRect(_Data):

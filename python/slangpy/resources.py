@@ -5,7 +5,7 @@ from . import _slangpy
 from ._slangpy import Shape, uint3
 from .buffers import _bytes_of
 from .encoders import _MemoryUsage
-from .enums import Format, MemoryType, ResourceState
+from .enums import Format, MemoryType, ResourceState, _lines, _size_text
 from .formats import FormatSupport, get_format_info
 from .textures import (ALL_LAYERS, ALL_MIPS, ComparisonFunc, SamplerDesc, SubresourceLayout, SubresourceRange, TextureAddressingMode,
                        TextureAspect, TextureDesc, TextureFilteringMode, TextureReductionOp, TextureType, TextureUsage, TextureViewDesc)
@@ -189,10 +189,10 @@ class Texture(_Resource):
     def __repr__(self):
         if self.device.is_closed:
             return "<slangpy.Texture, of a closed device>"
-        sizes = [self.width, self.height, self.depth][:1 if _FORMS[self.type][0] == 1 else 3 if self.type == TextureType.texture_3d else 2]
-        more = [", {} layers".format(self.layer_count)] * (self.layer_count > 1) + [", {} mips".format(self.mip_count)] * (self.mip_count > 1)
-        return "<slangpy.Texture{} {} {} {}{}>".format(" '{}'".format(self.label) if self.label else "", self.type.name, self.format.name,
-                                                       " x ".join(map(str, sizes)), "".join(more))
+        d = self._desc
+        return _lines("Texture", device=hex(id(self.device)), type=d.type, width=d.width, height=d.height, depth=d.depth, mip_count=d.mip_count,
+                      array_length=d.array_length, sample_count=d.sample_count, format=d.format, usage=TextureUsage(d.usage),
+                      memory_type=MemoryType(d.memory_type), size=_size_text(self.memory_usage.device), label=self.label)
 
     # >>mip levels
 
@@ -207,16 +207,16 @@ class Texture(_Resource):
         return layer
 
     def get_mip_width(self, mip: int = 0) -> int:
-        """get_mip_width(mip=0): returns the texels of a row of a mip level."""
-        return max(self.width >> mip, 1)
+        """get_mip_width(mip=0): returns the texels of a row of a mip level; 0 if there is no such level."""
+        return max(self.width >> mip, 1) if 0 <= mip < self.mip_count else 0
 
     def get_mip_height(self, mip: int = 0) -> int:
-        """get_mip_height(mip=0): returns the rows of a mip level."""
-        return max(self.height >> mip, 1)
+        """get_mip_height(mip=0): returns the rows of a mip level; 0 if there is no such level."""
+        return max(self.height >> mip, 1) if 0 <= mip < self.mip_count else 0
 
     def get_mip_depth(self, mip: int = 0) -> int:
-        """get_mip_depth(mip=0): returns the slices of a mip level."""
-        return max(self.depth >> mip, 1)
+        """get_mip_depth(mip=0): returns the slices of a mip level; 0 if there is no such level."""
+        return max(self.depth >> mip, 1) if 0 <= mip < self.mip_count else 0
 
     def get_mip_size(self, mip: int = 0) -> uint3:
         """get_mip_size(mip=0): returns width, height and depth of a mip level as a uint3."""
@@ -235,34 +235,36 @@ class Texture(_Resource):
                                  size_in_bytes=pitch * rows * size.z, block_width=info.block_width, block_height=info.block_height,
                                  row_count=rows)
 
-    def _numpy_form(self, mip: int) -> tuple[tuple[int, ...], str]:
-        """Returns the shape and the dtype of a layer of a mip level as a numpy array: texels that are not plain numbers are bytes."""
+    def _is_packed(self) -> bool:
+        """Returns whether its texels are no plain numbers."""
         info = get_format_info(self.format)
-        layout = self.get_subresource_layout(mip)
         dtype, components = info._numpy()
-        shape: tuple[int, ...]
-        if info.is_compressed or info.bytes_per_block != components * int(dtype[1:]):
-            shape = (layout.row_count, layout.row_pitch)
-        else:
-            form = _FORMS[self.type][0]
-            shape = (layout.size.x,) if form == 1 else (layout.size.y, layout.size.x)
-            shape += (components,) if components > 1 else ()
+        return info.is_compressed or info.bytes_per_block != components * int(dtype[1:])
+
+    def _numpy_form(self, mip: int) -> tuple[tuple[int, ...], str]:
+        """Returns the shape and the dtype of a layer of a mip level as a numpy array: texels that are no plain numbers are bytes."""
+        layout = self.get_subresource_layout(mip)
+        dtype, components = get_format_info(self.format)._numpy()
+        if self._is_packed():
+            return (layout.size_in_bytes,), dtype
+        shape: tuple[int, ...] = (layout.size.x,) if _FORMS[self.type][0] == 1 else (layout.size.y, layout.size.x)
+        shape += (components,) if components > 1 else ()
         return ((layout.size.z,) if self.type == TextureType.texture_3d else ()) + shape, dtype
 
     # >>contents
 
     def to_numpy(self, layer: int = 0, mip: int = 0) -> NDArray[Any]:
         """to_numpy(layer=0, mip=0): returns one layer of one mip level as a numpy array of shape (height, width) or (height, width,
-        channels), with the depth before for three dimensions and without the height for one. Formats whose channels are not plain
-        numbers give bytes, row by row. Waits for the work that writes the texture."""
+        channels), with the depth before for three dimensions and without the height for one. Formats whose channels are no plain numbers
+        give their bytes, row by row, as an array of one dimension. Waits for the work that writes the texture."""
         shape, dtype = self._numpy_form(self._mip(mip))
         out = __import__("numpy").empty(shape, dtype)
         _slangpy._texture_read(self, self._region(self._layer(layer), mip), out)
         return out
 
     def copy_from_numpy(self, data: _ArrayLike, layer: int = 0, mip: int = 0) -> None:
-        """copy_from_numpy(data, layer=0, mip=0): copies a contiguous array of exactly the shape and size that to_numpy() gives to one
-        layer of one mip level. Raises a RuntimeError for other arrays."""
+        """copy_from_numpy(data, layer=0, mip=0): copies a contiguous array of exactly the shape and size that to_numpy() gives to one layer
+        of one mip level; other arrays are a RuntimeError. Formats whose channels are no plain numbers take any shape of the right size."""
         shape, dtype = self._numpy_form(self._mip(mip))
         self._layer(layer)
         view = memoryview(data)  # type: ignore[arg-type]
@@ -272,7 +274,7 @@ class Texture(_Resource):
         expected *= int(dtype[1:])
         if not view.c_contiguous:
             raise _slangpy.Error("copy_from_numpy: argument 'data': expected a contiguous array")
-        if view.shape != shape or view.nbytes != expected:
+        if (view.shape != shape and not self._is_packed()) or view.nbytes != expected:
             raise _slangpy.Error("copy_from_numpy: argument 'data': expected shape {} and {} bytes, got shape {} and {} bytes".format(
                 shape, expected, view.shape, view.nbytes))
         _slangpy._texture_write(self, self._region(layer, mip), data)
@@ -283,6 +285,8 @@ class Texture(_Resource):
             from .bitmap import Bitmap  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             _later("Texture.to_bitmap (Bitmap)")
+        if self._is_packed():
+            raise _slangpy.ArgumentValueError("Texture.to_bitmap: the channels of {} are no plain numbers".format(self.format.name))
         pixels = self.to_numpy(layer, mip)
         channels = 1 if pixels.ndim == 2 else pixels.shape[2]
         if pixels.ndim > 3 or self.type in (TextureType.texture_3d, TextureType.texture_1d, TextureType.texture_1d_array):
@@ -402,9 +406,8 @@ class TextureView(_Resource):
         return _copied(SubresourceRange, self._desc.subresource_range)
 
     def __repr__(self) -> str:
-        r = self._desc.subresource_range
-        return "TextureView(texture={!r}, format={}, layer={}, layer_count={}, mip={}, mip_count={})".format(
-            self.texture, self.format.name, r.layer, r.layer_count, r.mip, r.mip_count)
+        return _lines("TextureView", device=hex(id(self.device)), texture=self.texture, format=self.format, aspect=TextureAspect(self.aspect),
+                      subresource_range=self._desc.subresource_range, label=self.label)
 
 
 class Sampler(_slangpy._Sampler):

@@ -14,7 +14,6 @@ import os
 import warnings
 
 from . import _slangpy
-from .torch_entry_points import Host, Translator
 from .torch_source import SourceFile
 
 TYPE_CHECKING = False
@@ -93,7 +92,7 @@ class TorchModule:
     def __init__(self, module, device, path, source):
         self._module, self._device, self._path, self._source = module, device, path, source
         self._kernels = {}
-        self._translator = Translator(source, Host(self))
+        self._translator = None  # of [TorchEntryPoint] functions; made with the first one, because its module takes time to import
 
     def _is_current(self):
         """Returns whether no file of the module has changed since it was read."""
@@ -113,6 +112,10 @@ class TorchModule:
             self._source.parse()
             for text in self._source.functions.get(name, ()):
                 if "TorchEntryPoint" in text.attributes:
+                    if self._translator is None:
+                        from .torch_entry_points import Host, Translator
+
+                        self._translator = Translator(self._source, Host(self))
                     return self._translator.entry(text)
         kernel = self._kernel(name)
         if kernel is not None:

@@ -74,8 +74,8 @@ def _texture_data(bitmap: Bitmap, options: _Options) -> tuple[Format, NDArray[An
     else:
         number = "uint" if pixels.dtype.kind == "u" else "sint"
     name = "{}{}_{}".format("rgba"[:channels], bits, number)
-    if srgb and options.load_as_srgb and name + "_srgb" in Format.__members__:
-        name += "_srgb"
+    if srgb and options.load_as_srgb and pixels.dtype == np.uint8 and channels == 4:
+        name = "rgba8_unorm_srgb"  # whether normalized or not, as in SlangPy
     if name not in Format.__members__:
         hint = "extend_alpha gives it a fourth one" if channels == 3 and bits < 64 else "Bitmap.convert() can change it"
         raise ArgumentValueError("TextureLoader: no format has {} channel{} of the type {}; {}".format(

@@ -134,6 +134,9 @@ class SubresourceRange(_Data):
     mip: int = 0
     mip_count: int = ALL_MIPS
 
+    def __repr__(self) -> str:
+        return super().__repr__()[:-1]  # SlangPy's text has no bracket at its end
+
 
 class TextureDesc(_Data):
     """All arguments of Device.create_texture() as one value."""

@@ -257,3 +257,21 @@ def test_program_errors(device, folder, program_of):
     with spy.create_device() as other, pytest.raises(ValueError, match="another device"):
         other.create_compute_kernel(program_of("scale"))
     assert "scale" in repr(device.create_compute_kernel(program_of("scale"))) and "sets" in repr(program_of("sets"))
+
+
+def test_parts_of_a_block_with_resources_are_zero(device):
+    """Fields that are not given are zero where the struct has a buffer, too, and in elements of its arrays. (Feature K4.)"""
+    module = device.load_module_from_source("part_of_block", """
+struct Inner { float2 v; uint n; };
+struct Params { float a; Inner inner[2]; bool on; float3x3 m; RWStructuredBuffer<float> r; };
+ParameterBlock<Params> block;
+[shader("compute")] [numthreads(1, 1, 1)] void main() {
+    block.r[0] = block.a; block.r[1] = block.inner[0].v.y; block.r[2] = block.inner[1].n; block.r[3] = block.on ? 1 : 0; block.r[4] = block.m[1][1];
+}
+""")
+    kernel = device.create_compute_kernel(device.link_program([module], [module.entry_point("main")]))
+    r = device.create_buffer(data=np.full(5, 77, np.float32))
+    for given, expected in (({"a": 2.0}, [2, 0, 0, 0, 0]), ({"on": True}, [0, 0, 0, 1, 0]), ({}, [0] * 5),
+                            ({"inner": [{"v": [3, 4]}, {"n": 5}]}, [0, 4, 5, 0, 0])):
+        kernel.dispatch([1, 1, 1], vars={"block": {"r": r, **given}})
+        np.testing.assert_array_equal(r.to_numpy().view(np.float32), expected)

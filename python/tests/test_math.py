@@ -781,7 +781,7 @@ def test_functions_of_one(function, name):
 
 
 TWO = {
-    "atan2": np.arctan2, "fmod": np.fmod, "max": np.maximum, "min": np.minimum, "pow": np.power, "step": lambda edge, x: (x >= edge) * 1.0,
+    "atan2": np.arctan2, "fmod": np.fmod, "max": np.maximum, "min": np.minimum, "pow": np.power, "step": lambda x, edge: (x >= edge) * 1.0,
 }  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def module(load):
         float3 f_refract(float3 a, float3 b, float eta) { return refract(a, b, eta); }
         float3 f_smoothstep(float3 a, float3 b, float3 x) { return smoothstep(a, b, x); }
         float3 f_fmod(float3 a, float3 b) { return fmod(a, b); }
-        float3 f_step(float3 a, float3 b) { return step(a, b); }
+        float3 f_step(float3 a, float3 b) { return step(b, a); } // the host has SlangPy's order
         float3 f_frac(float3 a) { return frac(a); }
         float3 f_clamp(float3 a, float3 b, float3 c) { return clamp(a, b, c); }
         float f_dot(float3 a, float3 b) { return dot(a, b); }

@@ -234,7 +234,7 @@ def test_tables_of_scalar_types():
     ("rg16_snorm", 4, 2, "snorm", [16, 16, 0, 0], 37, 78), ("rgba16_float", 8, 4, "float", [16, 16, 16, 16], 10, 97),
     ("r32_uint", 4, 1, "uint", [32, 0, 0, 0], 42, 98), ("rgb32_float", 12, 3, "float", [32, 32, 32, 0], 6, 106),
     ("rgba32_sint", 16, 4, "sint", [32, 32, 32, 32], 4, 108), ("rgb10a2_unorm", 4, 4, "unorm", [10, 10, 10, 2], 24, 64),
-    ("r11g11b10_float", 4, 3, "float", [11, 11, 10, 0], 26, 122), ("d32_float", 4, 1, "float", [32, 0, 0, 0], 40, 126),
+    ("b5g6r5_unorm", 2, 3, "unorm", [5, 6, 5, 0], 85, 5), ("r11g11b10_float", 4, 3, "float", [11, 11, 10, 0], 26, 122), ("d32_float", 4, 1, "float", [32, 0, 0, 0], 40, 126),
 ])
 def test_format_info(name, size, channels, kind, bits, dxgi, vk):
     """get_format_info() gives channels, their bits, and the numbers of DXGI and Vulkan."""
@@ -250,6 +250,20 @@ def test_format_info(name, size, channels, kind, bits, dxgi, vk):
 def test_compressed_formats_have_blocks():
     i = spy.get_format_info(spy.Format.bc7_unorm_srgb)
     assert i.is_compressed and (i.block_width, i.block_height, i.bytes_per_block, i.vk_format, i.dxgi_format) == (4, 4, 16, 146, 99)
+    assert repr(i) == """FormatInfo(
+  format = bc7_unorm_srgb,
+  bytes_per_block = 16,
+  channel_count = 4,
+  type = unorm_srgb,
+  is_depth = false,
+  is_stencil = false,
+  is_compressed = true,
+  block_width = 4,
+  block_height = 4,
+  channel_bit_count = [128, 0, 0, 0],
+  dxgi_format = 99,
+  vk_format = 146
+)"""
     assert spy.get_format_info(spy.Format.astc6x6_unorm).block_width == 6 and spy.get_format_info(spy.Format.bc1_unorm).bytes_per_block == 8
     assert spy.get_format_info(spy.Format.d32_float_s8_uint).is_depth_stencil() and len(spy.Format) == 77
 

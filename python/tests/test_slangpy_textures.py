@@ -44,7 +44,7 @@ def test_a_cube_has_six_layers(real):
 
 def test_sizes_of_mips_are_uint3(real):
     t = real.create_texture(spy.TextureDesc(format=Format.rgba32_float, width=8, height=6, mip_count=3))
-    assert t.get_mip_size(1) == [4, 3, 1] and t.get_mip_size(2).x == 2 and (t.get_mip_width(), t.get_mip_height(2), t.get_mip_depth(1)) == (8, 1, 1)
+    assert t.get_mip_size(1) == [4, 3, 1] and t.get_mip_size(2).x == 2 and (t.get_mip_width(), t.get_mip_height(2), t.get_mip_depth(1), t.get_mip_width(7)) == (8, 1, 1, 0)
     layout = t.get_subresource_layout(1)
     assert (layout.row_pitch, layout.row_count, layout.size_in_bytes, layout.slice_pitch, layout.col_pitch) == (64, 3, 192, 192, 16)
 

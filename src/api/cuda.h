@@ -87,6 +87,39 @@ SPY_API spy_status spy_cuda_set_current_context(void *context);
 SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                            const spy_tensor_desc *desc);
 
+// A CUDA context of the program, such as torch's, that uses memory and semaphores of another API, such as
+// those of spy_vk_create_shared_memory() and spy_vk_create_shared_semaphore(). It is no device of the library.
+typedef struct spy_cuda_peer spy_cuda_peer;
+
+typedef struct spy_cuda_imported_memory {
+    void *memory;     // CUexternalMemory
+    uint64_t address; // CUdeviceptr of the first byte
+} spy_cuda_imported_memory;
+
+// Uses `context` (CUcontext), or this thread's current context if it is NULL. driver_library is that of
+// spy_cuda_desc. uuid, which may be NULL, gets the UUID of the context's GPU: only memory of the same GPU can
+// be imported (spy_vk_sharing.device_uuid). NULL on failure; spy_take_error(NULL) has the text, here and below.
+// The caller closes the peer, after it has released what the peer imported. Threads: any.
+SPY_API spy_cuda_peer *spy_cuda_open_peer(void *context, const char *driver_library, uint8_t uuid[16]);
+SPY_API void spy_cuda_close_peer(spy_cuda_peer *peer);
+// Maps the first `size_bytes` bytes of memory with a file descriptor, which then belongs to CUDA, also when
+// only the mapping fails. The other arguments are members of spy_vk_shared_memory. The memory must outlive the
+// import. Threads: any.
+SPY_API spy_status spy_cuda_import_memory(spy_cuda_peer *peer, int fd, uint64_t allocated_bytes,
+                                          uint64_t size_bytes, spy_cuda_imported_memory *imported);
+// Removes the mapping. No work may still use it. Sets the struct to zero. Threads: any.
+SPY_API spy_status spy_cuda_release_memory(spy_cuda_peer *peer, spy_cuda_imported_memory *imported);
+// Imports a timeline semaphore by its file descriptor, which on success belongs to CUDA, and sets *semaphore
+// to the CUexternalSemaphore. Threads: any.
+SPY_API spy_status spy_cuda_import_semaphore(spy_cuda_peer *peer, int fd, void **semaphore);
+SPY_API spy_status spy_cuda_release_semaphore(spy_cuda_peer *peer, void *semaphore);
+// After what `stream` (CUstream) has so far, sets the semaphore to `value`, or lets the further work of the
+// stream begin when it has reached `value`. The host does not wait. Threads: any.
+SPY_API spy_status spy_cuda_signal_semaphore(spy_cuda_peer *peer, void *semaphore, uint64_t value,
+                                             void *stream);
+SPY_API spy_status spy_cuda_wait_semaphore(spy_cuda_peer *peer, void *semaphore, uint64_t value,
+                                           void *stream);
+
 #ifdef __cplusplus
 }
 #endif

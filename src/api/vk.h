@@ -138,6 +138,41 @@ SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, ui
 // any.
 SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
 
+// What a device can share with another API of the same GPU, such as CUDA, by POSIX file descriptors.
+typedef struct spy_vk_sharing {
+    uint8_t device_uuid[16]; // of the GPU: compare it with cuDeviceGetUuid()
+    bool memory;             // whether spy_vk_create_shared_memory() works
+    bool semaphores;         // whether spy_vk_create_shared_semaphore() works
+} spy_vk_sharing;
+
+// Memory of a VkBuffer that another API can use, too.
+typedef struct spy_vk_shared_memory {
+    uint64_t buffer;          // VkBuffer with all usages that spy_vk_create_tensor() lists
+    uint64_t memory;          // VkDeviceMemory, allocated for this buffer alone ("dedicated")
+    uint64_t size_bytes;      // what was asked for, rounded up to a multiple of 256
+    uint64_t allocated_bytes; // size of the VkDeviceMemory, which an import states
+    int fd;                   // opaque file descriptor, which belongs to the caller; an import takes it over
+} spy_vk_shared_memory;
+
+// Returns what the device can share. All zero, with an error, for NULL and devices of other backends.
+// Threads: any.
+SPY_API spy_vk_sharing spy_vk_get_sharing(spy_device *device);
+// Allocates device memory with a file descriptor. spy_vk_create_tensor() makes tensors over it. The other API
+// and the device each see what the other one has written after waiting for a semaphore that it signals.
+// SPY_ERROR_UNSUPPORTED where spy_vk_get_sharing() says so; SPY_ERROR_OUT_OF_DEVICE_MEMORY. Threads: any.
+SPY_API spy_status spy_vk_create_shared_memory(spy_device *device, uint64_t size_bytes,
+                                               spy_vk_shared_memory *shared);
+// Frees the buffer and the memory, not the file descriptor, and sets the struct to zero and its fd to -1. All
+// tensors over it must have been released and all work with it must be done. Release it before the device.
+// Threads: any.
+SPY_API spy_status spy_vk_release_shared_memory(spy_device *device, spy_vk_shared_memory *shared);
+// Creates a timeline semaphore of value 0, for spy_vk_wait_semaphore() and spy_vk_signal_semaphore(). Sets
+// *semaphore to its VkSemaphore and *fd to its opaque file descriptor, which belongs to the caller; an import
+// takes it over. SPY_ERROR_UNSUPPORTED where spy_vk_get_sharing() says so. Threads: any.
+SPY_API spy_status spy_vk_create_shared_semaphore(spy_device *device, uint64_t *semaphore, int *fd);
+// Destroys the semaphore, before the device. No submission may still wait for it or signal it. Threads: any.
+SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t semaphore);
+
 #ifdef __cplusplus
 }
 #endif

@@ -176,8 +176,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         }
     }
     a->constant = constant;
-    bool zero = type->kind == SPYI_TYPE_STRUCT && a->function->module->zero_missing;
-    bool anything = a->whole || a->bound.dispatch || !in; // fields that are objects may be missing, too
+    bool is_struct = type->kind == SPYI_TYPE_STRUCT ||
+                     (type->kind == SPYI_TYPE_OTHER && type->field_count > 0); // a struct with resources
+    bool zero = is_struct && a->function->module->zero_missing;
+    bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
     for (uint32_t f = 0; good && f < field_count; f++) {
         if (children[f] >= 0) continue;
         if (!zero || !(anything || spyi_may_be_zero(fields[f].type)))

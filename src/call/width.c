@@ -2,6 +2,7 @@
 // some leaves lie across the others; several elements one group apart; or one element. The table at the end
 // of the file has a row for each of these ways.
 #include "call/launch.h"
+#include "data/scalars.h"
 
 // The most bytes of one thread's elements over all leaves in wide variants, because they lie in registers.
 #define SPYI_WIDE_BYTES 256
@@ -303,11 +304,6 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     memcpy(launch->key.walk, best_taken.walk, sizeof best_taken.walk);
     launch->key.width = (uint8_t)best_taken.width;
     launch->key.crosses = best->crosses;
-    // Guards halve the speed of 16-bit scalars on NVIDIA's Vulkan driver (docs/measurements.md, "Small
-    // scalars on Vulkan"), so sizes without a tail have a variant of their own there.
-    launch->key.whole = best_taken.width > SPYI_LANES && !limits->profile.prefers_bindings &&
-                        !spyi_rules_of(limits->profile.target)->by_address &&
-                        launch->count % best_taken.width == 0;
     launch->key.tile = (uint8_t)best_taken.tile;
     launch->key.turn = (uint8_t)best_taken.turn;
     if (best_taken.tile) spyi_number_elements(b, launch);

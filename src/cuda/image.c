@@ -261,6 +261,9 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.address[0] = texture.address[1] = texture.address[2] = SPYI_CU_ADDRESS_CLAMP;
         texture.max_level = 1000.0f;
     }
+    // A GPU filters a 1-D texture as one row of a 2-D texture, at the edge of that row: with BORDER across the row,
+    // half of each sample would be the border's colour.
+    if (of->type == SPY_TEXTURE_TYPE_1D) texture.address[1] = SPYI_CU_ADDRESS_CLAMP;
     texture.flags |= SPYI_CU_TEXTURE_NORMALIZED; // mipmapped arrays need it; loads by coordinates ignore it
     if (spyi_cuda_is_integer(format)) {
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;

@@ -37,19 +37,13 @@ typedef enum spyi_walk_kind {
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;     // the number of collapsed dimensions; 0 means that the call has one element
-    uint8_t width;    // the number of neighbouring elements that a thread takes: 1, or in wide variants 4, or
-                      // as many as 16 bytes hold
-    uint8_t crosses;  // in wide variants: a thread's elements may lie in several rows, so each has its own
-                      // coordinates
-    uint8_t whole;    // in wide variants: no thread has fewer than `width` elements, so the kernel needs no
-                      // guards
-    uint8_t unroll;   // the number of elements of each thread that are a group's size apart: 1, or 2 or 4 in
-                      // flat variants of large calls; in tiled variants the rows of a tile in which a thread
-                      // has elements
-    uint8_t tile;     // the number of elements of a tile along each of its two dimensions; 0 means that the
-                      // variant has no tiles
-    uint8_t turn;     // in tiled variants: one dimension of a tile is this one, the other is the last one
+    uint8_t rank;    // collapsed dimensions; 0 means that the call has one element
+    uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
+    uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
+    uint8_t unroll;  // elements of each thread, a group's size apart: 1, or 2 or 4 in flat variants of large
+                     // calls; in tiled variants the rows of a tile in which a thread has elements
+    uint8_t tile;    // elements of a tile along each of its two dimensions; 0: the variant has no tiles
+    uint8_t turn;    // tiled: one dimension of a tile is this one, the other the last one
     uint8_t bindings; // memory is reached through structured buffers; 0 means that it is reached through
                       // pointers
     uint8_t index64;  // offsets need more than 32 bits

@@ -40,7 +40,7 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key) {
-    return key->width > 1 && !key->team && !key->whole && (key->rank == 1 || key->crosses);
+    return key->width > 1 && !key->team && (key->rank == 1 || key->crosses);
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {

@@ -10,7 +10,7 @@
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 7u
+#define SPYI_RECIPE_VERSION 8u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.

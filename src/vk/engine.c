@@ -211,7 +211,7 @@ SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *l
 
 // >>the public functions
 
-static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
+SPYI_FN spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     spyi_vk_gpu *gpu;
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     gpu = (spyi_vk_gpu *)(void *)spyi_device_gpu(device, "vulkan", function);
@@ -225,8 +225,8 @@ static spy_status spyi_vk_told(spyi_vk_gpu *gpu, const char *function, spy_statu
     return status;
 }
 
-static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
-                                spyi_text *error) {
+SPYI_FN spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function,
+                                 spy_status status, spyi_text *error) {
     (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;

@@ -56,6 +56,8 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
     set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
     set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
+    set->matrices.sType = SPYI_VK_FEATURES_MATRIX;
+    set->matrices2.sType = SPYI_VK_FEATURES_MATRIX_2;
 
     *next = &set->v11, next = &set->v11.pNext;
     *next = &set->v12, next = &set->v12.pNext;
@@ -69,7 +71,11 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
     if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
         *next = &set->barycentric, next = &set->barycentric.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor]) *next = &set->divisor;
+    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor])
+        *next = &set->divisor, next = &set->divisor.pNext;
+    if (adapter->extensions[SPYI_VK_KHR_cooperative_matrix])
+        *next = &set->matrices, next = &set->matrices.pNext;
+    if (adapter->extensions[SPYI_VK_NV_cooperative_matrix2]) *next = &set->matrices2;
 }
 
 // >>capabilities
@@ -180,6 +186,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
                        shaderSharedFloat32AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5431, CooperativeMatrixConversionsNV, cooperativeMatrixConversions),
+    SPYI_VK_CAP_FEATURE(6022, CooperativeMatrixKHR, cooperativeMatrix),
     SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct),
     SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct),
     SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct),

@@ -10,8 +10,10 @@ typedef struct spyi_vk_feature_struct {
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 #define SPYI_VK_STRUCT(type, name, member)                                                                   \
+    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
+#define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
     {                                                                                                        \
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, "VkPhysicalDevice" name,                                   \
+        type, "VkPhysicalDevice" name,                                   \
             offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
     }
     SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
@@ -24,6 +26,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
                    barycentric),
     SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2),
+#undef SPYI_VK_STRUCT_OF
 #undef SPYI_VK_STRUCT
 };
 

@@ -28,6 +28,8 @@
     X(GetPhysicalDeviceProperties)                                                                           \
     X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceExternalBufferProperties)                                                             \
+    X(GetPhysicalDeviceExternalSemaphoreProperties)                                                          \
     X(GetPhysicalDeviceFormatProperties)                                                                     \
     X(GetPhysicalDeviceImageFormatProperties)                                                                \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
@@ -130,7 +132,9 @@
 #define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X)                                                                 \
     X(vkCmdBeginRendering)                                                                                   \
     X(vkCmdEndRendering)                                                                                     \
-    X(vkCmdPushDescriptorSetKHR)
+    X(vkCmdPushDescriptorSetKHR)                                                                             \
+    X(vkGetMemoryFdKHR)                                                                                      \
+    X(vkGetSemaphoreFdKHR)
 
 typedef struct spyi_vk_functions {
 #define SPYI_VK_MEMBER(name) PFN_##name name;

@@ -137,7 +137,9 @@
     X(clock, shaderSubgroupClock)                                                                            \
     X(clock, shaderDeviceClock)                                                                              \
     X(barycentric, fragmentShaderBarycentric)                                                                \
-    X(divisor, vertexAttributeInstanceRateDivisor)
+    X(divisor, vertexAttributeInstanceRateDivisor)                                                           \
+    X(matrices, cooperativeMatrix)                                                                           \
+    X(matrices2, cooperativeMatrixConversions)
 
 #define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
     X(VK_KHR_push_descriptor)                                                                                \
@@ -145,7 +147,11 @@
     X(VK_EXT_shader_atomic_float2)                                                                           \
     X(VK_KHR_shader_clock)                                                                                   \
     X(VK_KHR_fragment_shader_barycentric)                                                                    \
-    X(VK_EXT_vertex_attribute_divisor)
+    X(VK_EXT_vertex_attribute_divisor)                                                                       \
+    X(VK_KHR_external_memory_fd)                                                                             \
+    X(VK_KHR_external_semaphore_fd)                                                                          \
+    X(VK_KHR_cooperative_matrix)                                                                             \
+    X(VK_NV_cooperative_matrix2)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
@@ -167,6 +173,46 @@ typedef enum spyi_vk_extension {
         SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
+// VK_KHR_cooperative_matrix, for headers that are older than 1.3.255. Source: the Vulkan specification.
+#define SPYI_VK_FEATURES_MATRIX ((VkStructureType)1000506000)
+#define SPYI_VK_PROPERTIES_MATRIX ((VkStructureType)1000506001)
+enum { SPYI_VK_MATRIX_FLOAT16 = 0, SPYI_VK_MATRIX_FLOAT32 = 1, SPYI_VK_MATRIX_SUBGROUP = 3 };
+
+typedef struct spyi_vk_matrix_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrix;
+    VkBool32 cooperativeMatrixRobustBufferAccess;
+} spyi_vk_matrix_features;
+
+// VK_NV_cooperative_matrix2, likewise.
+#define SPYI_VK_FEATURES_MATRIX_2 ((VkStructureType)1000593000)
+
+typedef struct spyi_vk_matrix_2_features {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrixWorkgroupScope;
+    VkBool32 cooperativeMatrixFlexibleDimensions;
+    VkBool32 cooperativeMatrixReductions;
+    VkBool32 cooperativeMatrixConversions;
+    VkBool32 cooperativeMatrixPerElementOperations;
+    VkBool32 cooperativeMatrixTensorAddressing;
+    VkBool32 cooperativeMatrixBlockLoads;
+} spyi_vk_matrix_2_features;
+
+// A VkCooperativeMatrixPropertiesKHR. The types are VkComponentTypeKHR, the scope is a VkScopeKHR.
+typedef struct spyi_vk_matrix_properties {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    int32_t a, b, c, result;
+    VkBool32 saturating;
+    int32_t scope;
+} spyi_vk_matrix_properties;
+
+typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
+                                                            spyi_vk_matrix_properties *properties);
+
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceFeatures2 core;
@@ -178,6 +224,8 @@ typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceShaderClockFeaturesKHR clock;
     VkPhysicalDeviceFragmentShaderBarycentricFeaturesNV barycentric; // the same struct as the newer ...KHR
     VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
+    spyi_vk_matrix_features matrices;
+    spyi_vk_matrix_2_features matrices2;
 } spyi_vk_feature_set;
 
 // >>instance
@@ -497,6 +545,8 @@ SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t hand
 
 // >>memory.c
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, bool exported,
+                                      spyi_chunk *chunk, const char **what);
 SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
                                     spyi_chunk *chunk, spyi_text *error);
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
@@ -666,6 +716,11 @@ SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_
 // then adds that to the error.
 SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
+// Begin and end a public function of this backend. spyi_vk_enter() returns NULL, with an error, for devices of other
+// backends. spyi_vk_leave() reports `error` unless the status is SPY_OK, and frees it.
+SPYI_FN spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function);
+SPYI_FN spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function,
+                                 spy_status status, spyi_text *error);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
                                          uint64_t value, spyi_text *error);
 

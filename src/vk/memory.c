@@ -42,9 +42,10 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-// Tries to allocate memory. *what gets the name of the function that failed.
-static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
-                                     const char **what) {
+// *what gets the name of the function that failed. `exported` says that the memory gets a file descriptor
+// (vk/shared.c): an allocation for this buffer alone, because some drivers export no other.
+SPYI_FN VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, bool exported,
+                                      spyi_chunk *chunk, const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -52,6 +53,9 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     VkMemoryRequirements needs;
     VkMemoryAllocateInfo info;
     VkMemoryAllocateFlagsInfo allocate_flags;
+    VkExternalMemoryBufferCreateInfo external;
+    VkExportMemoryAllocateInfo export_info;
+    VkMemoryDedicatedAllocateInfo dedicated;
     VkBufferDeviceAddressInfo address;
     VkResult result;
     uint32_t families[2];
@@ -65,6 +69,10 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
                         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                         VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
+    SPYI_VK_ZERO(external);
+    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    if (exported) buffer_info.pNext = &external;
     if (families[0] != families[1]) { // sharing between queues costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -79,6 +87,14 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     SPYI_VK_ZERO(allocate_flags);
     allocate_flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     allocate_flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    SPYI_VK_ZERO(export_info);
+    export_info.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
+    export_info.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    SPYI_VK_ZERO(dedicated);
+    dedicated.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+    dedicated.buffer = buffer;
+    dedicated.pNext = &export_info;
+    if (exported) allocate_flags.pNext = &dedicated;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     info.pNext = &allocate_flags;
@@ -121,10 +137,11 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     size = spyi_align(size, 256);
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
-        result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
+        result = spyi_vk_try_allocate(gpu, type, size, false, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
         kind == SPYI_VK_MEMORY_PAGE) { // the heap of mapped device memory may be small
-        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
+        result =
+            spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, false, chunk, &what);
     }
     if (result != VK_SUCCESS) {
         spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,

@@ -33,17 +33,13 @@ static bool check_gradient(world *w, const gradient_work *k, const spy_call_opti
 static void measure_gradient(world *w, const gradient_work *k) {
     enum { MOST = 30 };
     const size_t times = w->quick ? 5 : MOST;
-    const double warm_ns = w->quick ? 0 : 3e8;
     spy_call_options options;
     double gpu[MOST];
     spy_function *f = spy_find_function(w->module, k->function);
     memset(&options, 0, sizeof options);
     options.mode = SPY_CALL_MODE_BACKWARD;
     if (!check_gradient(w, k, &options)) return;
-    for (const double begin = bench_now_ns(); bench_now_ns() - begin < warm_ns;) {
-        for (int i = 0; i < 20; ++i) spy_call_with(f, k->args, &options);
-        spy_wait(w->device);
-    }
+    settle(w, f, k->args, &options);
     for (size_t i = 0; i < times; ++i) {
         uint64_t ns = 0;
         if (spy_time_call(f, k->args, &options, &ns) != SPY_OK || ns == 0) {

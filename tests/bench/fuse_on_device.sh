@@ -38,7 +38,10 @@ main() {
     wait
     cat "$work/torch.txt"
     say "rows and forms"
-    PYTHONPATH=$top/python timeout -k 5 "${LIMIT:-150}" python3 tests/bench/fuse_h200.py cuda vulkan forms
+    local part
+    for part in cuda vulkan forms; do
+        PYTHONPATH=$top/python timeout -k 5 "${LIMIT:-100}" python3 tests/bench/fuse_h200.py $part
+    done
     say "end"
 }
 main 2>&1 | tee "$OUT/fuse.txt"

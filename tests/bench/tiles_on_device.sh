@@ -21,7 +21,6 @@ declare -A variants=(
     [plain]='s/^$//'                                                                                          # as it is
     [tile64]='s/#define SPYI_TILE_SIDE 32u/#define SPYI_TILE_SIDE 64u/'                                       # four vectors a thread, 256-byte rows
     [elements]='s/{ spyi_tiled_allows, spyi_tile_lanes, false, 1 }/{ spyi_tiled_allows, NULL, false, 1 }/'    # tiles element by element
-    [noguard]='s/^    return spyi_key_has_tail(s->key);$/    return false;/'                                   # no guards for a tail
     [lanes]='s/{ spyi_wide_allows, spyi_widest, false, 1 }/{ spyi_wide_allows, spyi_lanes, false, 1 }/'       # four small scalars a thread
     [scalars]='s/{ "spv",    false, "uint",    4,    false, false, true,  true,  true, /{ "spv",    false, "uint",    4,    false, false, true,  true,  false, /' # before: vectors of scalars
 )
@@ -93,7 +92,7 @@ if [ "${ROWS_ONLY:-0}" != 1 ]; then
             for item in transposed transposed_out; do run $v $backend --side 6144 --only =$item; done
         done
     done
-    for v in noguard lanes scalars; do
+    for v in lanes scalars; do
         for item in add_half add_u8; do run $v vk --side 6144 --only =$item; done
     done
 fi

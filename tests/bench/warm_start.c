@@ -2,6 +2,7 @@
 // calls it. Prints milliseconds since main() began, since the device was there, and whether this process has opened libslang or NVRTC.
 //
 // warm_start vk|cuda MODULE.slang CACHE|@PACK
+#define _POSIX_C_SOURCE 200809L
 #include "slangpy_cuda.h"
 #include "slangpy_vk.h"
 #include <stdio.h>

@@ -688,7 +688,7 @@ static void test_refused(void **state) {
     spyi_text bytes = recipe_of(1, c, r);
     refused(&c[1], &bytes, 0, "ends too early");
     change(&c[1], &bytes, 0, 1, "no recipe");
-    change(&c[1], &bytes, 8, 1, "format 6, and this library reads and writes format 7");
+    change(&c[1], &bytes, 8, 1, "format 9, and this library reads and writes format 8");
     change(&c[1], &bytes, 12, 1, "bytes, and there are");
     size_t library = 20, device = after_text(&bytes, library), profile = after_text(&bytes, device), print = profile + 8,
            function = print + 1, signature = after_text(&bytes, function);

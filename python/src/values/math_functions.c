@@ -313,8 +313,9 @@ static double spyp_math_lerp(double x, double y, double s) {
     return x + s * (y - x);
 }
 
+// SlangPy's order: 1 where x >= y. Slang's own step(y, x) is step(x, y) here.
 static double spyp_math_step(double x, double y) {
-    return y >= x;
+    return x >= y;
 }
 
 static double spyp_math_smoothstep(double low, double high, double x) {
@@ -541,7 +542,7 @@ const spyp_math_function spyp_math_elementwise[] = {
     SPYP_MATH_TWO(spyp_math_max, "max(x, y)\n--\n\nThe larger of each pair.", SPYP_MATH_ANY),
     SPYP_MATH_TWO(spyp_math_min, "min(x, y)\n--\n\nThe smaller of each pair.", SPYP_MATH_ANY),
     SPYP_MATH_TWO(pow, "pow(x, y)\n--\n\nx to the power of y.", SPYP_MATH_FLOATS),
-    SPYP_MATH_TWO(spyp_math_step, "step(x, y)\n--\n\n1 where y >= x, 0 elsewhere.", SPYP_MATH_FLOATS),
+    SPYP_MATH_TWO(spyp_math_step, "step(x, y)\n--\n\n1 where x >= y, 0 elsewhere.", SPYP_MATH_FLOATS),
     SPYP_MATH_THREE(spyp_math_clamp, "clamp(x, min, max)\n--\n\nx limited to min .. max.", SPYP_MATH_ANY),
     SPYP_MATH_THREE(spyp_math_lerp,
                     "lerp(x, y, s)\n--\n\nx + s * (y - x); s is a number or one per component.",

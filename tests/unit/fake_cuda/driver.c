@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
@@ -222,8 +225,75 @@ FAKE(cuMemAlloc_v2, (uint64_t * address, size_t size)) {
     *address = (uint64_t)(uintptr_t)memory;
     return result;
 }
+// >>memory and semaphores of another API: a mapped file, and a counter. All work is done at once, so a wait for a value that
+// nobody has signalled is an error.
+
+typedef struct shared_memory { // CUexternalMemory
+    char *base;
+    size_t size;
+    int fd, mapped;
+} shared_memory;
+
+#define MOST_SHARED 64
+static shared_memory shared_memories[MOST_SHARED];
+
+FAKE(cuDeviceGetUuid, (uint8_t *uuid, int device)) {
+    memset(uuid, 0, 16);
+    if (state.uuid) memcpy(uuid, state.uuid, 16);
+    uuid[15] = (uint8_t)(uuid[15] + device);
+    return 0;
+}
+FAKE(cuImportExternalMemory, (void **out, const fake_handle_desc *desc)) {
+    MAY_FAIL("cuImportExternalMemory");
+    shared_memory *m = shared_memories;
+    while (m < shared_memories + MOST_SHARED && m->base) m++;
+    off_t size = lseek(desc->fd, 0, SEEK_END);
+    if (m == shared_memories + MOST_SHARED || desc->type != 1 || size < (off_t)desc->size) return 1;
+    void *base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, desc->fd, 0);
+    if (base == MAP_FAILED) return 1;
+    *m = (shared_memory){ base, (size_t)size, desc->fd, 0 };
+    return *out = m, state.imports++, 0;
+}
+FAKE(cuExternalMemoryGetMappedBuffer, (uint64_t *address, void *memory, const fake_range_desc *range)) {
+    MAY_FAIL("cuExternalMemoryGetMappedBuffer");
+    shared_memory *m = (shared_memory *)memory;
+    uint64_t head[2];
+    memcpy(head, m->base, sizeof head);
+    // Files of Mesa's lavapipe begin with their size and the position of the memory.
+    size_t first = head[0] == m->size && head[1] == 4096 ? 4096 : 0;
+    if (first + range->offset + range->size > m->size) return 1;
+    m->mapped++;
+    return *address = (uint64_t)(uintptr_t)m->base + first + range->offset, 0;
+}
+FAKE(cuDestroyExternalMemory, (void *memory)) {
+    shared_memory *m = (shared_memory *)memory;
+    munmap(m->base, m->size);
+    close(m->fd);
+    m->base = NULL;
+    return state.imports--, m->mapped ? 1 : 0; // its mappings are to go first
+}
+FAKE(cuImportExternalSemaphore, (void **out, const fake_semaphore_desc *desc)) {
+    MAY_FAIL("cuImportExternalSemaphore");
+    uint64_t *made = desc->type == 9 ? calloc(1, sizeof *made) : NULL;
+    if (!made) return 1;
+    close(desc->fd);
+    return *out = made, state.imports++, 0;
+}
+FAKE(cuDestroyExternalSemaphore, (void *semaphore)) { return free(semaphore), state.imports--, 0; }
+FAKE(cuSignalExternalSemaphoresAsync, (void *const *semaphores, const uint64_t *params, unsigned count, void *stream)) {
+    MAY_FAIL("cuSignalExternalSemaphoresAsync");
+    if (count != 1 || *params <= *(uint64_t *)*semaphores) return 1; // timelines grow
+    return *(uint64_t *)*semaphores = *params, state.stream = stream, 0;
+}
+FAKE(cuWaitExternalSemaphoresAsync, (void *const *semaphores, const uint64_t *params, unsigned count, void *stream)) {
+    MAY_FAIL("cuWaitExternalSemaphoresAsync");
+    return state.waiting = stream, count != 1 || *params > *(const uint64_t *)*semaphores;
+}
+
 FAKE(cuMemFree_v2, (uint64_t address)) {
     UNSAFE();
+    for (shared_memory *m = shared_memories; m < shared_memories + MOST_SHARED; m++)
+        if (m->base && address - (uint64_t)(uintptr_t)m->base < m->size) return m->mapped--, 0;
     return give((void *)(uintptr_t)address);
 }
 FAKE(cuMemGetInfo_v2, (size_t * unused, size_t *total)) { return *unused = *total = (size_t)1 << 30, 0; }

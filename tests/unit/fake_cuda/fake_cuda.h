@@ -38,6 +38,20 @@ typedef struct fake_texture { // what a texture or surface object points to
     fake_view view;
 } fake_texture;
 
+typedef struct fake_handle_desc { // CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    int type, padding, fd, more[3];
+    unsigned long long size;
+    unsigned flags, reserved[16];
+} fake_handle_desc;
+
+typedef struct fake_range_desc { // CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    unsigned long long offset, size;
+} fake_range_desc;
+
+typedef struct fake_semaphore_desc { // CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    int type, padding, fd;
+} fake_semaphore_desc;
+
 typedef struct fake_cuda {
     // Stands in for a kernel that runs. `params`: a copy of each parameter.
     void (*on_kernel)(const fake_function *function, const unsigned grid[3], void *const *params, void *user);
@@ -64,6 +78,8 @@ typedef struct fake_cuda {
     unsigned shared;                             // bytes of dynamic shared memory of the last launch, also of one that failed
     uint64_t cubins, texts;                      // modules loaded of either sort: cubins, and PTX
     uint64_t asked, records, event_waits;        // cuStreamIsCapturing, cuEventRecord, cuEventSynchronize
+    const uint8_t *uuid;                         // of the first device, 16 bytes; NULL: zeros. The second one's last byte is 1 more
+    int64_t imports;                             // memory and semaphores of another API, alive
 } fake_cuda;
 
 #endif // FAKE_CUDA_H

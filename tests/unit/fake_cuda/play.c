@@ -80,9 +80,12 @@ static void sample_level(const fake_texture *t, const play_level *l, int dims, c
         f[d] = linear ? weight_of(x - (float)low[d]) : 0;
     }
     int last = size[2] - 1;
+    // Lines are filtered as an H100 does it: at the edge of a row, between the row and what the second address mode puts beside it.
+    int beside = dims == 1 && linear && t->desc.address[1] == 3;
+    for (int c = 0; beside && c < 4; c++) sum[c] += 0.5f * t->desc.border[c];
     for (int corner = 0; corner < (linear ? 1 << dims : 1); corner++) {
         int p[3] = { 0, 0, 0 };
-        float weight = 1;
+        float weight = beside ? 0.5f : 1;
         for (int d = 0; d < dims; d++) {
             int second = corner >> d & 1;
             p[d] = address(low[d] + second, size[d], t->desc.address[d]);

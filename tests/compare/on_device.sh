@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# tests/compare/on_device.sh: on a GPU machine that has ./.carry (tests/bench/pack_device) with SlangPy 0.43.1 in it: installs the Vulkan
+# loader, unpacks, compiles the Python extension and runs tests/compare/run on Vulkan and CUDA. Prints what differs; all results go to
+# $OUT/likeus.json, what is printed to $OUT/likeus.txt. SlangPy's results in .carry/likeus*.json (of former runs) are not worked out again.
+# Environment: LIMIT (seconds for the cases, 185), JOBS (one a processor), CASES (parts of names), TYPES.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+SECONDS=0
+top=$PWD carry=$PWD/.carry work=$PWD/build/on_device_work
+export OUT=${OUT:-$top/build/on_device}
+mkdir -p "$OUT" "$work"
+say() { echo "== $(printf %3d $SECONDS) s  $*"; }
+
+unpack() { # ARCHIVE FOLDER
+    if [ -e "$2/unpacked" ]; then return; fi
+    mkdir -p "$2"
+    { tar -C "$2" -xJf "$1" 2>/dev/null || python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2"; } && touch "$2/unpacked"
+}
+
+main() {
+    say machine
+    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+    python3 -c 'import sys, torch; print("python", sys.version.split()[0], "torch", torch.__version__)'
+    if [[ $(ldconfig -p) != *libvulkan.so.1* ]]; then
+        for f in "$carry"/deb/*.deb; do dpkg -x "$f" /; done
+        ldconfig
+    fi
+    local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
+    if [ -e $icd ]; then
+        export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd
+        export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
+    fi
+    unpack "$carry/slang.tar.xz" "$work/slang" &
+    unpack "$carry/rival.tar.xz" "$work/rival" &
+    if [ -e "$carry/nvrtc.tar.xz" ]; then unpack "$carry/nvrtc.tar.xz" "$work/nvrtc" & fi
+    (cd python && SLANGPY_CFLAGS="-isystem $carry/include -O1" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
+    wait
+    export SLANGPY_SLANG_LIBRARY=$work/slang/libslang-compiler.so SLANGPY_CACHE=off SLANGPY_RIVAL=$work/rival
+    for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
+        if [ -z "${SLANGPY_NVRTC_LIBRARY:-}" ] && ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then
+            export SLANGPY_NVRTC_LIBRARY=$f
+        fi
+    done
+    if [ -z "${CUDA_PATH:-}" ]; then # where SlangPy's Slang looks for CUDA's headers
+        for f in /usr/local/cuda/include/cuda_fp16.h $(find / -xdev -name cuda_fp16.h 2>/dev/null); do
+            if [ -z "${CUDA_PATH:-}" ] && [ -e "$f" ]; then CUDA_PATH=$(dirname "$(dirname "$f")") && export CUDA_PATH; fi
+        done
+    fi
+    echo "NVRTC ${SLANGPY_NVRTC_LIBRARY:-none}, CUDA_PATH ${CUDA_PATH:-none}"
+    say "cases (SlangPy: $(echo "$SLANGPY_RIVAL"/*))"
+    local merge=() f
+    for f in "$carry"/likeus*.json; do if [ -e "$f" ]; then merge+=(--merge "$f"); fi; done
+    python3 tests/compare/run "${merge[@]}" --jobs "${JOBS:-$(nproc)}" --limit "${LIMIT:-185}" --types "${TYPES:-vulkan,cuda}" --cases "${CASES:-}" --out "$OUT/likeus.json"
+    say end
+}
+main 2>&1 | tee "$OUT/likeus.txt"
