@@ -45,7 +45,7 @@ def _look_at(function):
     names = known.setdefault(module, {})
     name = function.full_name
     reflected, facts = names.get(name, (None, None))
-    if reflected is None or not reflected.is_valid:  # a reload may change the parameters
+    if reflected is None or not reflected.is_valid:  # after a reload the parameters may be others
         reflected = function.reflection
         overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
         writes = any(o.mutating or any(p.has_modifier(way) for p in o.parameters for way in (ModifierID.out, ModifierID.inout)) for o in overloads)
@@ -59,7 +59,7 @@ def _look_at(function):
 
 
 class _Slot:
-    """Stands for the tensor number `index` in the arguments of a call."""
+    """Stands for the tensor with the number `index` in the arguments of a call."""
 
     __slots__ = ("index",)
 
@@ -68,15 +68,15 @@ class _Slot:
 
 
 def _plain(value):
-    """The value inside vmap(), vdim() and vcast()."""
+    """Returns the value inside vmap(), vdim() and vcast()."""
     while isinstance(value, _slangpy.Vectorized):
         value = value.value
     return value
 
 
 def _take(value, tensors, kind):
-    """Returns the value with a _Slot in the place of each torch tensor, which is added to `tensors`. Objects with get_this() that hold
-    tensors, such as InstanceList, become the dicts that they give."""
+    """Returns the value with each torch tensor replaced by a _Slot; the tensors are appended to `tensors`. Objects with get_this() that
+    hold tensors, such as InstanceList, become the dicts that they give."""
     if isinstance(value, kind):
         tensors.append(value)
         return _Slot(len(tensors) - 1)
@@ -97,7 +97,7 @@ def _take(value, tensors, kind):
 
 
 def _fill(value, tensors):
-    """Returns the value with the tensors in the places of their _Slots."""
+    """Returns the value with each _Slot replaced by its tensor."""
     if isinstance(value, _Slot):
         return tensors[value.index]
     if isinstance(value, _slangpy.Vectorized):
@@ -111,7 +111,7 @@ def _fill(value, tensors):
 
 
 def _paths(value, path, out):
-    """Adds the path of each _Slot in an argument, as a call's bindings name it ("light.color"), to `out` by its index."""
+    """Writes the path of each _Slot in an argument, as a call's bindings name it ("light.color"), to `out` at the slot's index."""
     if isinstance(value, _Slot):
         out[value.index] = path
     elif isinstance(value, _slangpy.Vectorized):
@@ -125,13 +125,13 @@ def _paths(value, path, out):
 
 
 def _range(tensor):
-    """The bytes that a tensor's elements lie in, from the first to behind the last."""
+    """Returns the addresses of the first byte of a tensor's elements and of the byte behind the last."""
     size, first = tensor.element_size(), tensor.data_ptr()
     return first, first + size * (1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))) if tensor.numel() else first
 
 
 class _Call:
-    """A call whose tensors have been taken out: the function, what it is given, and which tensors it writes."""
+    """A call whose tensors have been taken out: the function, its arguments, and which tensors it writes."""
 
     def __init__(self, function, this, args, kwargs):
         self.function, self.this, self.args, self.kwargs = function, this, args, kwargs
@@ -140,11 +140,11 @@ class _Call:
         self.result = given.index if isinstance(given, _Slot) else None
         self.written = set() if self.result is None else {self.result}
         self.has_result = False
-        self.plain = None  # a result that is no tensor of torch
+        self.plain = None  # a result that is not a torch tensor
         self.paths = {}
         # A call without dimensions gives a number, which has no graph, unless the result is asked for as a Tensor, which takes longer.
-        # result_dims: the dimensions of one value, -1 where they are not known, None where no result is asked for. numbers: for the
-        # dimensions of the arguments, whether the last such call had none itself.
+        # result_dims: the dimensions of one value, -1 if they are not known, None if no result is asked for. numbers: for the dimensions of
+        # the arguments, whether the last such call had no dimensions itself.
         self.result_dims, self.numbers = None, {}
         # Of a device of another API with tensors in CUDA memory: what both share, and what is known of results by the form of the call.
         # stores: names of parameters, and stored: tensors given for them, that are copied back without being outputs of the node.
@@ -154,11 +154,11 @@ class _Call:
         return RuntimeError("{}: argument '{}': {}".format(self.function.name, self.paths.get(index, "_result"), text))
 
     def bound(self, tensors):
-        """The function, with its instance filled."""
+        """Returns the function, with tensors filled into its instance."""
         return self.function if self.this is None else self.function.bind(_fill(self.this, tensors))
 
     def find_written(self, tensors, torch):
-        """Fills self.written. A RuntimeError where an inout parameter gets a tensor that requires a gradient."""
+        """Fills self.written. Raises a RuntimeError if an inout parameter gets a tensor that requires a gradient."""
         kwargs = {name: value for name, value in self.kwargs.items() if name != "_result"}
         with torch.no_grad():
             plain = self.share.stand_ins(tensors) if self.share else [t.float() if t.dtype == torch.bfloat16 else t for t in tensors]
@@ -184,7 +184,7 @@ class _Call:
                 self.stored.add(index)
 
     def check_written(self, tensors, torch):
-        """RuntimeErrors for written tensors that cannot join the graph."""
+        """Raises a RuntimeError for a written tensor that cannot join the graph."""
         for index in self.written:
             tensor = tensors[index]
             if tensor.requires_grad and tensor.is_leaf:
@@ -249,15 +249,15 @@ def _gradients(call, ctx, tensors, gradients, torch):
     wanted = ctx.needs_input_grad[1:]
     if not torch.is_grad_enabled():
         return (None, *call.run_backward(tensors, wanted, list(gradients), torch))
-    with torch.no_grad():  # create_graph=True: the gradients' own gradients are not known
+    with torch.no_grad():  # with create_graph=True the gradients of gradients are not known here
         own = call.run_backward(tensors, wanted, list(gradients), torch)
     inputs = [t for t in (*tensors, *gradients) if t.requires_grad]
     return (None, *(None if g is None else _again.apply(call.function.name, g, *inputs) for g in own))
 
 
 def backward_again(ctx, node, tensors, gradient):
-    """backward_again(ctx, node, tensors, gradient): the backward pass of a node that C has made, where C cannot make it: for gradients of
-    gradients, and for the errors of a call that fails."""
+    """backward_again(ctx, node, tensors, gradient): does in Python the backward pass of a node that C has made, if C cannot: for
+    gradients of gradients, and for the errors of a call that fails."""
     import torch  # type: ignore[import-not-found,unused-ignore]
 
     function, values, positions, names = _slangpy._autograd_parts(node)
@@ -270,7 +270,7 @@ def backward_again(ctx, node, tensors, gradient):
 
 def _make_nodes(torch):
     class SlangGradient(torch.autograd.Function):
-        """A gradient that a Slang function has given."""
+        """The node of a gradient that a Slang function has computed."""
 
         @staticmethod
         def forward(ctx, name, gradient, *inputs):
@@ -284,7 +284,7 @@ def _make_nodes(torch):
                                    ctx.name))
 
     class SlangCall(torch.autograd.Function):
-        """A call of a Slang function."""
+        """The node of a call of a Slang function."""
 
         @staticmethod
         def forward(ctx, call, *tensors):
@@ -292,7 +292,7 @@ def _make_nodes(torch):
             if isinstance(result, _slangpy.Tensor):
                 try:
                     result = result.to_torch()
-                except BufferError:  # a tensor of structs, which stays a Tensor without a graph
+                except BufferError:  # a result of structs stays a Tensor without a graph
                     pass
             call.has_result = isinstance(result, torch.Tensor) and call.result is None
             ctx.call = call
@@ -310,15 +310,15 @@ def _make_nodes(torch):
         "forward": staticmethod(_slangpy._autograd_forward), "backward": staticmethod(_slangpy._autograd_backward)})
     transforms_active = getattr(torch._C, "_are_functorch_transforms_active", None)
     if transforms_active is not None:
-        # apply() of the base class: torch.autograd.Function's own looks for transforms of torch.func, which C does itself.
+        # C gets the base class's apply(), because torch.autograd.Function's own searches for transforms of torch.func, which C has done.
         _slangpy._autograd_ready((torch.Tensor, torch.nn.Parameter), super(torch.autograd.Function, repeated).apply, torch.is_grad_enabled,
                               transforms_active, torch.zeros_like)
     return SlangCall, SlangGradient
 
 
 def _through_host(taken, tensors, writes, torch):
-    """Makes a call of a device of another API with tensors in CUDA memory: copies of them on the CPU, by torch's own operations, so that
-    gradients pass through. What it writes is copied to where it belongs, and its result goes to the GPU of the first tensor."""
+    """Makes a call with tensors in CUDA memory on a device of another API. torch copies them to the CPU, so that gradients pass through
+    the copies. Written copies are copied back to their tensors, and the result goes to the GPU of the first tensor."""
     place = next((t.device for t in tensors if t.is_cuda), tensors[0].device)
     host = [t.cpu() for t in tensors]
     if writes:
@@ -359,8 +359,9 @@ def _shared(taken, tensors, writes, given, torch):
 
 
 def _substitutes(taken, tensors, torch):
-    """Replaces tensors that the call cannot take as they are: bfloat16, which Slang does not have on all targets, by float, and written views,
-    which torch allows a custom node to write in few cases. Returns pairs of a written tensor and what the call writes in its place."""
+    """Replaces tensors that the call cannot take as they are: bfloat16, which Slang does not have on all targets, by float; and written
+    views, which torch allows a custom node to write in few cases. Returns pairs of a written tensor and the tensor that the call writes
+    instead."""
     copies = []
     for i, tensor in enumerate(tensors):
         low = tensor.dtype == torch.bfloat16
@@ -380,8 +381,8 @@ def _substitutes(taken, tensors, torch):
 
 
 def instead(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """instead(function, args, kwargs): makes a call with torch tensors that has failed, if it has bfloat16 tensors; raises the error of one that
-    has failed because of what torch has made of its tensors. Returns NotImplemented for others."""
+    """instead(function, args, kwargs): repeats a failed call with torch tensors if it has bfloat16 tensors; raises the error of a call
+    that failed because of its tensors' state in torch. Returns NotImplemented for other calls."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd"):
         return NotImplemented
@@ -412,7 +413,7 @@ def _refuse_wrapped(function, tensors, torch):
 
 
 def _take_call(function, args, kwargs, torch):
-    """A _Call, and its tensors."""
+    """Returns a _Call, and its tensors."""
     tensors = []
     instance = _slangpy._chain_of(function)[2]
     this = None if instance is None else _take(instance, tensors, torch.Tensor)
@@ -427,8 +428,8 @@ def _meet(torch):
 
 
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
-    the tensors are another library's."""
+    """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented if there is no torch,
+    or if the tensors are another library's."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
         return NotImplemented

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .device import Device
 
 class _Instances:
-    """Base of both classes: the struct, its methods as attributes, and what a call gets as `this`."""
+    """The base class of InstanceTensor and InstanceList: the struct, its methods as attributes, and the value that calls get as `this`."""
 
     def __init__(self, struct: Struct) -> None:
         if not isinstance(struct, _slangpy.Struct):
@@ -162,7 +162,7 @@ class InstanceDifferentiableBuffer(InstanceTensor):
         self._tensor.grad.copy_from_numpy(data)
 
 
-InstanceBuffer = InstanceTensor  # its name in earlier versions of SlangPy
+InstanceBuffer = InstanceTensor  # earlier versions of SlangPy have this name
 
 
 class InstanceList(_Instances):
@@ -180,7 +180,7 @@ class InstanceList(_Instances):
             self.set_data(data)
 
     def set_data(self, data: Mapping[str, Any]) -> None:
-        """set_data(data): replaces all fields by the items of a dict. A ValueError for a name that is no field."""
+        """set_data(data): replaces all fields by the items of a dict. Raises a ValueError for a name that is not a field."""
         for name in data:
             if name not in self._fields:
                 message = "{}: {} has no field '{}'; expected {}"

@@ -1,12 +1,11 @@
-"""The submodule paths of SlangPy, such as slangpy.core.function: one table says which names each path has.
+"""The submodule paths of SlangPy, such as slangpy.core.function: one table lists the names of each path.
 
-No path of the table is a file. The modules are made when they are imported, and find each name when it is asked for, first in
-the module of this package that the table names, then in slangpy itself. All of these names can be read from slangpy, too.
-"""
+No path of the table is a file. The modules are made when they are imported, and find each name at its first use, first in the module of
+this package that the table names, then in slangpy itself. All of these names can be read from slangpy, too."""
 import importlib
 import sys
 
-# path below slangpy: (module of this package with its code, names). A name "a=b" is the name b under another one.
+# path below slangpy: (module of this package with its code, names). An entry "a=b" is the name a for this package's b.
 PATHS = {
     "core": ("", ""),
     "core.function": ("marshalling", "Function FunctionNode=Function IThis PipelineType FunctionBuildInfo ENABLE_CALLDATA_CACHE TCallHook "
@@ -79,7 +78,7 @@ def _names(path):
 
 
 def _read(home, name):
-    """Returns a name's object from its module of this package, or else from slangpy."""
+    """Returns a name's object from its module of this package, otherwise from slangpy."""
     if home:
         module = importlib.import_module("slangpy." + home)
         try:
@@ -103,7 +102,7 @@ def submodule(owner, name):
 
 
 def find(name):
-    """Returns the object that a name of the table stands for, wherever its path is, or None."""
+    """Returns the object that a name of the table stands for, in any path, or None."""
     if name.startswith("_"):
         return None
     if name.endswith("param"):
@@ -146,7 +145,7 @@ class _Loader:
             return value
 
         def star():
-            """The names that `from module import *` gives: of a path with all names, those of the whole package, too."""
+            """Returns the names that `from module import *` gives; for a path with all names those of the whole package, too."""
             return sorted((set(names) - {"*"}) | (set(sys.modules["slangpy"].__all__) if every else set()))
 
         module.__getattr__ = lambda name: star() if name == "__all__" else read(name)

@@ -1,4 +1,4 @@
-"""What command encoders record of textures: copies, uploads, clears, blits and mip levels."""
+"""The part of command encoders that records work on textures: copies, uploads, clears, blits and mip levels."""
 from __future__ import annotations
 
 import builtins
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _named(where: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> list[Any]:
-    """Returns the values of an overload's parameters."""
+    """Returns the values of an overload's parameters from a method's arguments."""
     if len(args) > len(names):
         raise TypeError("{}: Too many arguments: expected {}, got {}".format(where, len(names), len(args)))
     given = dict(zip(names, args))
@@ -44,7 +44,7 @@ def _of(texture: Any, where: str, name: str = "texture") -> Texture:
 
 
 def _rest(extent: Any, offset: Any, size: Any) -> tuple[int, int, int]:
-    """Returns an extent in which numbers of -1 and a missing extent are what is left of a mip level."""
+    """Returns an extent in which -1 and missing numbers are replaced by the rest of the mip level."""
     from .resources import _three
 
     at = _three(offset, "offset", 0)
@@ -163,7 +163,8 @@ class TextureCommands:
         def copy_texture(self, *args, **kwargs):
             """copy_texture(dst, dst_subresource_range, dst_offset, src, src_subresource_range, src_offset, extent=-1), or
             copy_texture(dst, dst_layer, dst_mip, dst_offset, src, src_layer, src_mip, src_offset, extent=-1): copies texels between
-            textures of formats of as many bits. Ranges are SubresourceRanges or dicts; extent: three sizes, -1 up to the end."""
+            textures whose formats have the same number of bits. Ranges are SubresourceRanges or dicts; extent: three sizes, where -1
+            goes to the end."""
             where = "CommandEncoder.copy_texture"
             by_range = ("dst", "dst_subresource_range", "dst_offset", "src", "src_subresource_range", "src_offset", "extent")
             by_layer = ("dst", "dst_layer", "dst_mip", "dst_offset", "src", "src_layer", "src_mip", "src_offset", "extent")
@@ -185,8 +186,8 @@ class TextureCommands:
 
         def upload_texture_data(self, *args, **kwargs):
             """upload_texture_data(texture, layer, mip, data), or upload_texture_data(texture, subresource_data), with `range` or with
-            `offset, extent, range` before the data: copies contiguous arrays, as they are now, to a texture. subresource_data: a list with
-            one array for each mip level of each layer, in order of layer, then mip."""
+            `offset, extent, range` before the data: copies contiguous arrays, with their current contents, to a texture.
+            subresource_data: a list with one array for each mip level of each layer, in order of layer, then mip."""
             from .resources import _three
 
             where = "CommandEncoder.upload_texture_data"
@@ -215,15 +216,15 @@ class TextureCommands:
     def copy_texture_to_buffer(
             self, dst: Buffer, dst_offset: int, dst_size: int, dst_row_pitch: int, src: Texture, src_layer: int, src_mip: int,
             src_offset: _Three = None, extent: _Three = None) -> None:
-        """copy_texture_to_buffer(dst, dst_offset, dst_size, dst_row_pitch, src, src_layer, src_mip, src_offset=0, extent=-1): copies texels
-        to bytes of a buffer, of which at most dst_size from dst_offset on. dst_row_pitch: bytes from one row to the next."""
+        """copy_texture_to_buffer(dst, dst_offset, dst_size, dst_row_pitch, src, src_layer, src_mip, src_offset=0, extent=-1): copies
+        texels to a buffer, to at most dst_size bytes from dst_offset on. dst_row_pitch: bytes from one row to the next."""
         self._copy_buffer(True, src, src_layer, src_mip, src_offset, extent, dst, dst_offset, dst_size, dst_row_pitch)
 
     def copy_buffer_to_texture(
             self, dst: Texture, dst_layer: int, dst_mip: int, dst_offset: _Three, src: Buffer, src_offset: int, src_size: int,
             src_row_pitch: int, extent: _Three = None) -> None:
-        """copy_buffer_to_texture(dst, dst_layer, dst_mip, dst_offset, src, src_offset, src_size, src_row_pitch, extent=-1): copies bytes of a
-        buffer, at most src_size from src_offset on, to texels. src_row_pitch: bytes from one row to the next."""
+        """copy_buffer_to_texture(dst, dst_layer, dst_mip, dst_offset, src, src_offset, src_size, src_row_pitch, extent=-1): copies at
+        most src_size bytes of a buffer, from src_offset on, to texels. src_row_pitch: bytes from one row to the next."""
         self._copy_buffer(False, dst, dst_layer, dst_mip, dst_offset, extent, src, src_offset, src_size, src_row_pitch)
 
     def _copy_buffer(self, to_buffer, texture, layer, mip, at, extent, buffer, offset, size, pitch):
@@ -247,16 +248,18 @@ class TextureCommands:
                                       0 if pitch == row else pitch, self)
 
     def clear_texture_float(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0.0) -> None:
-        """clear_texture_float(texture, range=None, clear_value=0): sets all texels of a texture of floats, unorm or snorm, or of the layers
-        and mip levels of a SubresourceRange or dict. clear_value: a float4, four numbers or one."""
+        """clear_texture_float(texture, range=None, clear_value=0): sets all texels of a texture of floats, unorm or snorm, or the texels
+        of a SubresourceRange or dict. clear_value: a float4, four numbers or one."""
         self._clear(texture, range, "f", _colors(clear_value, "clear_value", float))
 
     def clear_texture_uint(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0) -> None:
-        """clear_texture_uint(texture, range=None, clear_value=0): as clear_texture_float(), for formats of unsigned integers."""
+        """clear_texture_uint(texture, range=None, clear_value=0): sets texels as clear_texture_float() does, for formats of unsigned
+        integers."""
         self._clear(texture, range, "u", _colors(clear_value, "clear_value", int))
 
     def clear_texture_sint(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0) -> None:
-        """clear_texture_sint(texture, range=None, clear_value=0): as clear_texture_float(), for formats of signed integers."""
+        """clear_texture_sint(texture, range=None, clear_value=0): sets texels as clear_texture_float() does, for formats of signed
+        integers."""
         self._clear(texture, range, "i", _colors(clear_value, "clear_value", int))
 
     def _clear(self, texture, range, kind, value):
@@ -266,8 +269,9 @@ class TextureCommands:
     def clear_texture_depth_stencil(
             self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_depth: bool = True, depth_value: float = 0.0, clear_stencil: bool = True,
             stencil_value: int = 0) -> None:
-        """clear_texture_depth_stencil(texture, range=None, clear_depth=True, depth_value=0, clear_stencil=True, stencil_value=0): sets depth
-        and stencil of all texels, or of those of a SubresourceRange or dict. A part of a format with both is cleared by a render pass."""
+        """clear_texture_depth_stencil(texture, range=None, clear_depth=True, depth_value=0, clear_stencil=True, stencil_value=0): sets
+        depth and stencil of all texels, or of the texels of a SubresourceRange or dict. If a format has both and only one is set, a
+        render pass clears it."""
         from .formats import get_format_info
 
         texture = _of(texture, "CommandEncoder.clear_texture_depth_stencil")

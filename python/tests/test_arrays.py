@@ -1,4 +1,4 @@
-"""Arrays of other libraries as arguments and as sources of tensors: C3, T1, T3, B6; numpy is the reference."""
+"""Arrays of other libraries as arguments and as sources of tensors, compared with numpy. Features C3, T1, T3, B6."""
 import array
 import ctypes
 import gc
@@ -80,7 +80,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_from_numpy_of_each_type_and_layout(device, dtype, layout):
-    """What goes in comes back, whatever the strides and the byte order. (Features B2, B3, B6.)"""
+    """An array becomes a tensor and comes back unchanged, whatever its strides and byte order. (Features B2, B3, B6.)"""
     a = LAYOUTS[layout](sample(np.random.default_rng(len(layout)), (3, 4, 5), dtype))
     back = spy.Tensor.from_numpy(device, a).to_numpy()
     assert back.dtype == a.dtype.newbyteorder("=") and back.shape == a.shape
@@ -88,7 +88,7 @@ def test_from_numpy_of_each_type_and_layout(device, dtype, layout):
 
 
 def random_view(rng, a):
-    """A view of an array with random steps, starts and order of dimensions."""
+    """Returns a view of an array with random steps, starts and order of dimensions."""
     index = tuple(slice(None, None, int(rng.choice([1, 1, 2, -1, -2]))) for _ in range(a.ndim))
     return a[index].transpose(rng.permutation(a.ndim))
 
@@ -111,7 +111,7 @@ def test_number_types_convert_to_the_parameter(module, dtype):
     rng = np.random.default_rng(5)
     a = sample(rng, (4, 3), np.dtype(dtype).newbyteorder("=")).astype(dtype)
     if a.dtype.itemsize == 4 and a.dtype.kind in "iu":
-        a //= 1000  # floats hold these
+        a //= 1000  # floats hold the numbers below 1000 exactly
     result = module.twice(a, _result="numpy")
     np.testing.assert_allclose(result, 2 * a.astype(np.float64).astype(np.float32), rtol=1e-6)
 
@@ -180,7 +180,7 @@ def test_any_buffer_is_an_array(device, module, kind):
     value, expected = buffers()[kind]
     expected = np.array(expected, "f4")
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, value).to_numpy(), expected)
-    if kind == "bytes":  # as an argument they are no numbers, until somebody says so
+    if kind == "bytes":  # bytes are refused as an argument until they are viewed as numbers
         with pytest.raises(TypeError, match="twice: argument 'x': Unsupported type <class 'bytes'>: numpy.frombuffer"):
             module.twice(value)
         value = np.frombuffer(value, np.uint8)
@@ -198,7 +198,7 @@ def test_ctypes_structs_are_struct_arguments(module):
 
 @pytest.mark.filterwarnings("ignore:A builtin ctypes object")
 def test_ctypes_structs_fill_a_struct_by_names(device, module):
-    """Order, packing and types of the fields are the array's own. (Feature B6.)"""
+    """The order, packing and types of the fields may differ from those of the Slang struct. (Feature B6.)"""
     points = (Point * 3)(Point(3, 1, 2), Point(6, 4, 5), Point(9, 7, 8))
     tensor = spy.Tensor.from_numpy(device, points, dtype=module.Pixel)
     assert tensor.to_numpy(structured=True).tolist() == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
@@ -232,7 +232,7 @@ OUT = {
 
 @pytest.mark.parametrize("kind", OUT)
 def test_out_arrays_are_filled_whatever_their_layout(module, kind):
-    """A writable array passed to out is filled when the call returns; what lies between its elements stays."""
+    """A writable array that is passed to an out parameter is filled when the call returns; bytes between its elements stay as they were."""
     x = np.random.default_rng(3).random((3, 4)).astype("f4")
     out = OUT[kind]()
     module.store(x, out)
@@ -513,7 +513,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
 def test_dlpack_producers(device, module, kind, dtype):
-    """Any DLPack producer; each export is deleted once. (Features T1, T3.)"""
+    """Any DLPack producer is an argument, and each export is deleted once. (Features T1, T3.)"""
     a = sample(np.random.default_rng(2), (3, 4), dtype)
     producer = Producer(a, **KINDS[kind])
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, producer).to_numpy(), a)
@@ -545,7 +545,7 @@ def test_dlpack_bfloat16_becomes_float(device):
 
 
 def test_dlpack_arrays_are_written(module):
-    """An out parameter fills a producer's memory, strided or not; not that of a read-only one."""
+    """An out parameter fills a producer's memory, also with strides; read-only memory is refused."""
     x = np.arange(6, dtype="f4").reshape(2, 3)
     for out in (np.zeros((2, 3), "f4"), np.zeros((4, 6), "f4")[::2, ::-2]):
         module.store(x, Producer(out))
@@ -578,7 +578,7 @@ def test_dlpack_refusals(module, changes, text):
 
 
 def test_dlpack_capsules(device):
-    """A capsule itself is an array, until it is consumed."""
+    """A DLPack capsule is an argument until it is consumed."""
     producer = Producer(np.arange(3, dtype="f4"))
     for versioned in (True, False):
         capsule = producer.make(versioned)
@@ -649,7 +649,7 @@ def test_torch_tensors_by_their_protocol(module, requires_grad, where):
     a = np.arange(6, dtype="f4").reshape(2, 3)
     tensor = FakeTorch(a, requires_grad, where)
     imported = "torch" in sys.modules
-    if requires_grad:  # its gradient would be lost without a word
+    if requires_grad:  # the tensor's gradient would be lost silently
         for use in (lambda: module.twice(tensor), lambda: module.twice.bwds(tensor), lambda: module.luma({"r": tensor, "g": 1, "b": 2})):
             with pytest.raises(RuntimeError, match=r"requires a gradient.*x\.detach\(\).*\.bwds.*torch\.no_grad\(\)"):
                 use()
@@ -662,7 +662,7 @@ def test_torch_tensors_by_their_protocol(module, requires_grad, where):
 
 
 def test_torch_without_gradients(module, monkeypatch):
-    """torch.no_grad() says that none are wanted. (Feature T2.)"""
+    """Within torch.no_grad() a tensor that requires a gradient is a plain argument. (Feature T2.)"""
     enabled = [True]
     monkeypatch.setitem(sys.modules, "torch", type("torch", (), {"is_grad_enabled": staticmethod(lambda: enabled[0])}))
     a = np.arange(6, dtype="f4")
@@ -674,7 +674,7 @@ def test_torch_without_gradients(module, monkeypatch):
 
 @pytest.mark.parametrize("way", ["get", "copy_to_host"])
 def test_cuda_arrays_come_through_their_own_copy(module, way):
-    """__cuda_array_interface__: the pointer is never read; CuPy's and Numba's ways to the host are used."""
+    """The pointer of a __cuda_array_interface__ is never read on the host; CuPy's and Numba's own copies to the host are used."""
     a = np.arange(4, dtype="f4")
     cuda = type("Cuda", (), {"__cuda_array_interface__": NoWay.__cuda_array_interface__, way: lambda self: a})()
     np.testing.assert_array_equal(module.twice(cuda, _result="numpy"), 2 * a)
@@ -694,7 +694,7 @@ def test_a_cpu_that_stays_on_the_device_is_refused(module):
 # >>nothing is kept
 
 def test_buffers_are_free_after_the_call(device, module):
-    """An exported bytearray can be resized after the call; after a call that failed too."""
+    """An exported bytearray can be resized after the call, also after a call that failed."""
     data = bytearray(b"\x01\x02\x03")
     module.twice(data)
     data.append(4)

@@ -1,4 +1,4 @@
-"""Instances of Slang structs in one tensor and field by field: I2, I3, I4, C13, B16; numpy is the reference."""
+"""Instances of Slang structs in one tensor and in one tensor for each field, compared with numpy. Features I2, I3, I4, C13, B16."""
 import gc
 
 import numpy as np
@@ -36,7 +36,7 @@ def random(shape, seed=0):
 
 
 def particles(module, shape=(10,), seed=0):
-    """An InstanceTensor and its contents, of random numbers."""
+    """Returns an InstanceTensor and its random contents."""
     shape = (shape,) if isinstance(shape, int) else shape
     data = {"position": random(shape + (3,), seed), "velocity": random(shape + (3,), seed + 1)}
     return spy.InstanceTensor(module.Particle.as_struct(), shape, data), data["position"], data["velocity"]
@@ -64,7 +64,7 @@ def test_construct(module, shape):
 
 
 def test_construct_with_random_numbers(module):
-    """As SlangPy's documentation does."""
+    """construct() takes random generators, as SlangPy's documentation shows."""
     tensor = spy.InstanceTensor(struct=module.Particle.as_struct(), shape=(100,))
     tensor.construct(p=[0, 0, 0], v=spy.rand_float(-1, 1, 3))
     a = tensor.to_numpy(structured=True).view(dtype=np.float32).reshape(-1, 6)
@@ -75,7 +75,8 @@ def test_construct_with_random_numbers(module):
 
 @pytest.mark.parametrize("shape", [(10,), (3, 4)])
 def test_methods(module, shape):
-    """Mutating methods change the instances, others give tensors; keyword and broadcast arguments. (Features I2, I3.)"""
+    """Mutating methods change the instances and other methods return tensors; arguments may be keywords and are broadcast. (Features I2,
+    I3.)"""
     tensor, position, velocity = particles(module, shape)
     tensor.update(0.5)
     tensor.update(dt=0.25)
@@ -103,7 +104,7 @@ def test_static_methods_have_no_this(module):
 
 
 def test_tensors_of_instances_are_arguments(module):
-    """get_this() and update_this(). (Features I3, C13.)"""
+    """An InstanceTensor is an argument, by get_this() and update_this(). (Features I3, C13.)"""
     tensor, position, velocity = particles(module)
     np.testing.assert_allclose(module.dot_velocity(tensor, [1, 2, 3], _result="numpy"), velocity @ np.array([1, 2, 3], "f4"), rtol=1e-5)
     module.move_all(p=tensor, by=[1, 0, -1])
@@ -117,7 +118,7 @@ def test_tensors_of_instances_are_arguments(module):
     lambda m, d, a: a.view("f4"), lambda m, d, a: a[["velocity", "position"]],
 ])
 def test_data(device, module, make):
-    """A tensor, a structured array, a dict of arrays or numbers. (Feature I3.)"""
+    """An InstanceTensor's data may be a tensor, a structured array, or a dict of arrays or numbers. (Feature I3.)"""
     a = np.zeros(5, [("position", "f4", (3,)), ("velocity", "f4", (3,))])
     a["position"], a["velocity"] = random((5, 3)), random((5, 3), 1)
     data = make(module, device, a)
@@ -177,7 +178,7 @@ def test_instances_refuse(module, act, exception, text):
 # >>InstanceList
 
 def test_list_methods_write_into_the_fields(module):
-    """SOA; a mutating method writes the tensors. (Feature I4.)"""
+    """A mutating method of an InstanceList writes into the tensors of its fields. (Feature I4.)"""
     many, position, velocity = lists(module)
     many.update(0.5)
     np.testing.assert_allclose(many.position.to_numpy(), position + 0.5 * velocity, rtol=1e-6)
@@ -187,7 +188,7 @@ def test_list_methods_write_into_the_fields(module):
 
 
 def test_list_construct(module):
-    """The constructor fills the fields' tensors. (Features I1, I4.)"""
+    """construct() of an InstanceList fills the fields' tensors. (Features I1, I4.)"""
     many, _, _ = lists(module)
     velocity = random((10, 3), 7)
     many.construct(p=[1, 2, 3], v=velocity)
@@ -207,7 +208,7 @@ def test_list_of_constants_and_generators(module):
     many = spy.InstanceList(module.Particle, {"position": random((6, 3)), "velocity": [3, 0, 4]})
     np.testing.assert_allclose(many.speed(_result="numpy"), [5] * 6)
     np.testing.assert_allclose(many.at(1.0, _result="numpy"), random((6, 3)) + np.array([3, 0, 4], "f4"), rtol=1e-6)
-    many.update(1.0) # a plain value counts for all instances, so what a method makes of it is dropped
+    many.update(1.0) # a field that is a plain value has one value for all instances, so what a method writes to it is dropped
     assert many.velocity == [3, 0, 4]
 
 
@@ -253,7 +254,7 @@ def test_nested_lists(device, module):
 
 
 class Swarm(spy.InstanceList):
-    """As SlangPy's documentation: a subclass with attributes and methods of its own."""
+    """A subclass with attributes and methods of its own, as in SlangPy's documentation."""
 
     unit = "m"
 
@@ -288,7 +289,7 @@ class Flock(spy.InstanceTensor):
         self.age = 0
 
     def update(self, dt):
-        """A method of Python's comes first; Slang's is still there."""
+        """A Python method that wins over Slang's method of the same name, which it calls."""
         self.age += dt
         self.struct.update(self, dt)
 
@@ -301,7 +302,7 @@ def test_subclass_of_tensor(module):
 
 
 def test_pack(module):
-    """Converted once, given to many calls. (Features B16, I4.)"""
+    """pack() converts an argument once, for many calls. (Features B16, I4.)"""
     many, _, velocity = lists(module)
     tensor, _, velocity2 = particles(module, seed=3)
     for instances, v in ((many, velocity), (tensor, velocity2)):
@@ -348,7 +349,7 @@ def test_methods_are_found_once(module):
 
 
 def test_instances_are_freed(module):
-    """A list and its bound methods hold each other: the collector frees them."""
+    """A list and its bound methods refer to each other and are collected."""
     import weakref
     many, _, _ = lists(module)
     tensor, _, _ = particles(module)
@@ -361,7 +362,8 @@ def test_instances_are_freed(module):
 
 
 def test_differentiable_generic(device, load):
-    """A differentiable generic struct by its specialised name: found, made, called, with derivatives. (Feature M8.)"""
+    """A differentiable generic struct is found by its specialised name, constructed, and its methods are called, with derivatives.
+    (Feature M8.)"""
     m = load("""
 struct MLP<int I, int O> : IDifferentiable { float w[I]; float b[O];
   [Differentiable] float run(float x) { return x * x * w[1] + b[0]; } };

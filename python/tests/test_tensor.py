@@ -1,4 +1,5 @@
-"""Tensors: making them, views, host copies, cursors, export: B2-B4, B6-B11, L-rows' host side; numpy is the reference."""
+"""Tensors: creation, views, host copies, cursors and export, compared with numpy. Features B2-B4, B6-B11, and what Slang's tensor types
+need on the host."""
 import ctypes
 import gc
 import sys
@@ -75,7 +76,7 @@ def test_ways_to_make_one(device, make):
 
 
 def test_keywords(device):
-    """Arguments by the names that SlangPy gives them."""
+    """The functions that make tensors take arguments by SlangPy's names."""
     tensor = spy.Tensor.empty(device=device, shape=(2, 3), dtype="float", usage=None, memory_type=None)
     tensor.copy_from_numpy(data=numbers((2, 3)))
     tensor.from_numpy(data=numbers((2, 3)))
@@ -93,7 +94,7 @@ def test_keywords(device):
 
 @pytest.mark.parametrize("wrap", [spy.NDBuffer, spy.Tensor])
 def test_wrapping_an_array(device, monkeypatch, wrap):
-    """NDBuffer(array), on the current device. (Feature T3.)"""
+    """NDBuffer(array) makes a tensor on the current device. (Feature T3.)"""
     monkeypatch.setattr(spy, "current_device", lambda: device, raising=False)
     a = numbers((3, 2))
     made = wrap(a)
@@ -102,7 +103,7 @@ def test_wrapping_an_array(device, monkeypatch, wrap):
 
 
 def test_tensor_over_storage(device):
-    """A view of another tensor's memory with a type, strides and offset of its own. (Feature B2.)"""
+    """A tensor over another tensor's memory may have a type, strides and offset of its own. (Feature B2.)"""
     storage = spy.Tensor.from_numpy(device, numbers(24))
     tensor = spy.Tensor(storage, "float", (3, 2), strides=(6, 3), offset=2)
     expected = np.lib.stride_tricks.as_strided(numbers(24)[2:], (3, 2), (24, 12))
@@ -161,7 +162,8 @@ def test_making_refuses(device, make, exception, text):
 ])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_compound_elements(device, name, dtype, inner, shape):
-    """Vectors, matrices and arrays are further dimensions on the host, and flatten_dtype() makes them so on the device. (Features B6, B10.)"""
+    """Elements that are vectors, matrices and arrays have further dimensions on the host, and flatten_dtype() gives them to the tensor.
+    (Features B6, B10.)"""
     a = numbers(shape + inner, dtype, seed=len(name))
     tensor = spy.Tensor.from_numpy(device, a, dtype=name)
     assert tensor.shape == shape
@@ -183,7 +185,7 @@ def mixed_image(module, device, shape):
 
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0,)])
 def test_structs_are_structured_arrays(device, module, shape):
-    """Nested structs, arrays of structs, every scalar type; C's layout. (Feature B6.)"""
+    """Nested structs, arrays of structs and every scalar type become structured arrays in C's layout. (Feature B6.)"""
     a = mixed_image(module, device, shape)
     assert a.dtype.names == ("position", "kind", "inner", "m", "flag", "h", "d", "l", "table")
     assert a.dtype["table"].shape == (3, 2) and a.dtype["inner"].base.names == ("a", "b")
@@ -195,14 +197,14 @@ def test_structs_are_structured_arrays(device, module, shape):
 
 
 def test_struct_image_views_as_floats(device, module):
-    """As SlangPy's documentation does: to_numpy().view(float32)."""
+    """to_numpy().view(float32) shows an image of structs as floats, as in SlangPy's documentation."""
     tensor = spy.Tensor.from_numpy(device, numbers((2, 3, 3)), dtype=module.Pixel)
     assert tensor.shape == (2, 3)
     np.testing.assert_array_equal(tensor.to_numpy().view(np.float32).reshape(2, 3, 3), numbers((2, 3, 3)))
 
 
 def test_copy_from_numpy_counts_numbers(device, module):
-    """As many numbers, whatever the shape. (Features B6, P16.)"""
+    """copy_from_numpy() needs as many numbers as the tensor has, in any shape. (Features B6, P16.)"""
     tensor = spy.Tensor.zeros(device, (4, 4), module.Pixel)
     tensor.from_numpy(numbers(48, "f8"))
     np.testing.assert_array_equal(tensor.flatten_dtype().to_numpy(structured=True).reshape(-1), numbers(48))
@@ -252,7 +254,7 @@ def random_index(rng, shape):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_indices(device, seed):
-    """Basic indexing as numpy's, twice over. (Feature B7.)"""
+    """Basic indexing, applied twice, equals numpy's. (Feature B7.)"""
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(1, 7, rng.integers(1, 5)))
     a = numbers(shape, "i4", seed)
@@ -368,7 +370,7 @@ def test_iteration(device):
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,) * 8, (2,) * 8, (1, 70000), (70000, 1)])
 def test_odd_sizes(device, module, shape):
-    """Rank 0, rank 8, sizes of 0, more than 65,535 elements in a dimension."""
+    """Tensors may have rank 0, rank 8, sizes of 0, and more than 65,535 elements in a dimension."""
     a = numbers(shape)
     tensor = spy.Tensor.from_numpy(device, a)
     assert tensor.shape == shape and tensor.element_count == a.size
@@ -383,7 +385,7 @@ def test_odd_sizes(device, module, shape):
 
 @pytest.mark.parametrize("dtype", ["float", "float3", "bool", "Mixed"])
 def test_clear(device, module, dtype):
-    """A view clears all the memory that it is part of, as SlangPy's does, and nothing else. (Feature B9.)"""
+    """clear() of a view clears all the memory that it is part of, as SlangPy's does, and nothing else. (Feature B9.)"""
     tensor, other = (spy.Tensor.empty(device, (3, 4), module.Mixed if dtype == "Mixed" else dtype) for i in range(2))
     for t in (tensor, other):
         t.copy_from_numpy(np.ones(tensor.to_numpy().nbytes, "u1") if dtype == "Mixed" else np.ones(tensor.to_numpy().size, bool if dtype == "bool" else "f4"))
@@ -397,11 +399,11 @@ def test_clear(device, module, dtype):
 @pytest.mark.parametrize("name", SCALARS)
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_of_each_type(device, name, versioned):
-    """DLPack without torch: numpy reads versioned and unversioned capsules. (Feature T3.)"""
+    """numpy reads versioned and unversioned DLPack capsules of each type. (Feature T3.)"""
     a = numbers((3, 4), SCALARS[name])[:, ::2]
     tensor = spy.Tensor.from_numpy(device, a)
 
-    class Holder:  # numpy asks for the version that we choose
+    class Holder:  # passes numpy's max_version on only if `versioned` is set
         def __dlpack__(self, stream=None, **keywords):
             return tensor.__dlpack__(stream=stream, **(keywords if versioned else {}))
 
@@ -426,7 +428,7 @@ def test_dlpack_is_a_copy(device):
 
 
 def test_dlpack_capsules_own_their_memory(device):
-    """Unconsumed capsules free it; consumed ones do not."""
+    """A DLPack capsule frees its memory if it is not consumed; a consumed one does not."""
     tensor = spy.Tensor.zeros(device, (2000, 2000))
     before = memory()
     for i in range(40):
@@ -464,7 +466,7 @@ def test_dlpack_of_structs(device, module):
 
 
 def test_asarray(device, module):
-    """np.asarray and its like by __array__."""
+    """np.asarray() and similar functions convert a tensor by __array__()."""
     a = numbers((2, 3))
     tensor = spy.Tensor.from_numpy(device, a)
     np.testing.assert_array_equal(np.asarray(tensor), a)
@@ -476,7 +478,7 @@ def test_asarray(device, module):
 
 
 def test_to_torch_without_torch(device, monkeypatch):
-    """ImportError that says what to do. (Features T3, T4.)"""
+    """Without torch to_torch() raises an ImportError that says what to do. (Features T3, T4.)"""
     monkeypatch.setitem(sys.modules, "torch", None)
     for method in (spy.Tensor.to_torch, spy.Tensor.torch):
         with pytest.raises(ImportError, match="pip install torch"):
@@ -484,7 +486,7 @@ def test_to_torch_without_torch(device, monkeypatch):
 
 
 def test_to_torch_by_dlpack(device, monkeypatch):
-    """torch.from_dlpack gets the tensor; a stand-in that follows torch's protocol. (Feature T3.)"""
+    """to_torch() gives the tensor to torch.from_dlpack(); a stand-in for torch follows torch's protocol. (Feature T3.)"""
     def from_dlpack(source):
         assert source.__dlpack_device__()[0] == 1
         capsule = source.__dlpack__(stream=None, max_version=(1, 0))
@@ -519,7 +521,7 @@ def test_repr_reads_nothing(device, module):
 
 
 def test_uniforms(device, module):
-    """A dict to look at that stands for the tensor in a dispatch or call. (Features B9, B16.)"""
+    """uniforms() gives a dict that can be looked at, and that stands for the tensor in a dispatch or call. (Features B9, B16.)"""
     a = numbers((4, 6))
     tensor = spy.Tensor.from_numpy(device, a)[1:, ::2]
     uniforms = tensor.uniforms()
@@ -529,7 +531,7 @@ def test_uniforms(device, module):
 
 
 class FakeImage:
-    """What load_from_image() needs of Pillow's images."""
+    """An object with the members of Pillow's images that load_from_image() uses."""
 
     def __init__(self, a, mode="RGB"):
         self.a, self.mode, self.info = a, mode, {}
@@ -547,7 +549,7 @@ class FakeImage:
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
 def test_load_from_image(device, monkeypatch, channels, dtype):
-    """By a stand-in for Pillow. (Feature B9.)"""
+    """load_from_image() converts images; a stand-in serves for Pillow's. (Feature B9.)"""
     a = numbers((4, 5, channels), dtype) if channels > 1 else numbers((4, 5), dtype)
     unit = a.astype("f4") / (1 if dtype == "f4" else np.iinfo(dtype).max)
     package = types.ModuleType("PIL")
@@ -579,7 +581,7 @@ def test_load_from_image_without_pillow(device, monkeypatch):
 # >>cursors
 
 def test_cursor_fields(device, module):
-    """Nested paths, dicts, vectors; apply() uploads what was written. (Feature B8.)"""
+    """A cursor writes nested paths, dicts and vectors; apply() uploads the values. (Feature B8.)"""
     tensor = spy.Tensor.zeros(device, (2, 3), module.Mixed)
     cursor = tensor.cursor()
     assert len(cursor) == 6 and cursor.element_count == 6 and cursor.element_type.name == "Mixed" and cursor.resource is tensor
@@ -626,7 +628,7 @@ def test_cursor_of_scalars(device, name, dtype):
 
 
 def test_cursor_ranges(device):
-    """start and count; elements outside stay untouched; strided views too."""
+    """A cursor over `start` and `count` leaves the elements outside as they were, also in strided views."""
     a = numbers((4, 6), "i4")
     tensor = spy.Tensor.from_numpy(device, a)
     view = tensor[::2, ::-2]
@@ -728,7 +730,7 @@ def test_cursor_outlives_its_tensor(device):
 # >>the end
 
 def test_use_after_close(module):
-    """A closed device: everything raises, nothing crashes."""
+    """Every use of a tensor of a closed device raises an error, and nothing crashes."""
     device = spy.create_device()
     own = spy.Module.load_from_source(device, "closed", SOURCE)
     tensor, view = spy.Tensor.zeros(device, (2, 3)), spy.Tensor.zeros(device, (4,), own.Pixel)[1:]
@@ -751,7 +753,8 @@ def test_use_after_close(module):
 
 
 def test_shown_with_values(device):
-    """The last line of a notebook's cell shows values, as print() does; elsewhere a repr does not use the GPU. (Features B11, W9.)"""
+    """The last line of a notebook's cell shows a tensor's values, as print() does; elsewhere repr() does not use the GPU. (Features B11,
+    W9.)"""
     t = spy.Tensor.from_numpy(device, np.float32([[1.5, 2], [3, 4]]))
     assert "1.5" in t._repr_html_() and t._repr_html_() == "<pre>{}</pre>".format(t)
     shown = []
@@ -764,13 +767,13 @@ def test_shown_with_values(device):
 
 
 def test_compared_by_identity(device):
-    """== asks which object it is, and warns where values were meant; lists, sets and dicts of tensors work. (Feature B2.)"""
+    """== of tensors compares identity, and warns if values were meant; lists, sets and dicts of tensors work. (Feature B2.)"""
     t, u = spy.Tensor.zeros(device, (2,)), spy.NDBuffer(device, dtype=float, shape=(2,))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert t == t and not t != t and t != None and t != "a" and not t == object()  # noqa: E711
         assert t in [t, u] and {t: 1, u: 2}[u] == 2 and len({t, u, t}) == 2 and [u, t].index(u) == 0 and hash(t) == hash(t)
-        np.testing.assert_array_equal(t == np.zeros(2), [True, True])  # numpy's own
+        np.testing.assert_array_equal(t == np.zeros(2), [True, True])  # numpy's own comparison
     for other in (0, 0.0, [0, 0], (0, 0), u, spy.float2(0)):
         for compare, answer in ((lambda: t == other, False), (lambda: t != other, True), (lambda: other == t, False)):
             with pytest.warns(RuntimeWarning, match=r"Tensor: [=!]= compares which object it is, and not the elements: write tensor.to_numpy\(\)"):
@@ -785,11 +788,11 @@ def test_compared_by_identity(device):
 # >>memory of large arrays
 
 def test_large_arrays_take_memory_of_earlier_ones(device):
-    """Memory goes from an array that has gone to the next one, and never from one that is still there, or a view of it."""
+    """A large array may get the memory of an earlier array that has gone, and never that of an array or view that still exists."""
     count = 5 << 20  # 20 MiB
     data = numbers(count)
     tensor = spy.Tensor.from_numpy(device, data)
-    spy.Tensor.zeros(device, (1,), "float").to_numpy()  # small ones come from numpy
+    spy.Tensor.zeros(device, (1,), "float").to_numpy()  # small arrays get their memory from numpy
     first = tensor.to_numpy()
     second = tensor.to_numpy()
     place = first.ctypes.data
@@ -803,9 +806,9 @@ def test_large_arrays_take_memory_of_earlier_ones(device):
     np.testing.assert_array_equal(view, data.reshape(-1, 4)[1:, 2])
     np.testing.assert_array_equal(second, data)
     del view, third
-    fourth = tensor.to_numpy()  # the latest that has gone
+    fourth = tensor.to_numpy()  # takes the memory of the array that was released last
     np.testing.assert_array_equal(fourth, data)
-    fifth = spy.Tensor.from_numpy(device, data[: count * 9 // 10]).to_numpy()  # fits into the other one
+    fifth = spy.Tensor.from_numpy(device, data[: count * 9 // 10]).to_numpy()  # fits into the memory of the other released array
     assert place in (fourth.ctypes.data, fifth.ctypes.data)
     np.testing.assert_array_equal(fifth, data[: count * 9 // 10])
     sixth = spy.Tensor.from_numpy(device, np.arange(count * 2, dtype="i2")).to_numpy()

@@ -1,5 +1,6 @@
-// Networks of `import mlp;` in a call: whether they multiply on the matrix units, and what spy_explain_call says of them.
-// slang/mlp.slang decides the same by its constant `units`, and at run time by spy_mlp_warp::ready(); the rules are in docs/mlp.md.
+// Networks of `import mlp;` in a call: decides whether they multiply on the matrix units, and writes their
+// lines for spy_explain_call. slang/mlp.slang decides the same by its constant `units`, and at run time by
+// spy_mlp_warp::ready(); the rules are in docs/mlp.md.
 #include "bind/internal.h"
 #include "data/type_name.h"
 
@@ -8,13 +9,13 @@ enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
 // The generic arguments of an MLP.
 typedef struct spyi_mlp {
     long inputs, outputs, width, depth;
-    int activation; // number of mlp_batch.slang; -1: it has none
+    int activation; // the number of the activation in mlp_batch.slang; -1 if it has none
     bool plain_end; // the output activation is NoActivation
     bool bias;
-    bool rounds, mixed; // T is half or Mixed; T is Mixed
+    bool rounds, mixed; // rounds: T is half or Mixed; mixed: T is Mixed
 } spyi_mlp;
 
-// The number of an activation in mlp_batch.slang, or -1.
+// Returns the number of an activation in mlp_batch.slang, or -1.
 static int spyi_activation_number(const char *name) {
     static const char *const names[] = { "NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh" };
     size_t length = strcspn(name, ",");
@@ -68,8 +69,8 @@ static bool spyi_mlp_fits(const spyi_mlp *m, const spyi_profile *profile, spyi_t
     return false;
 }
 
-// Returns whether a thread may compute an element that another thread computes, too: the function changes nothing but
-// its outputs.
+// Returns whether a thread may compute an element that another thread computes, too, which it may if the
+// function changes nothing but its outputs.
 static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
     if (b->dispatch || b->shader || b->options.prelude || function->object.device->printer) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -79,7 +80,7 @@ static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
     return inputs && inputs->count == 0;
 }
 
-// Finds the networks among a node's fields, or in the node itself: calls `found` for each.
+// Calls `found` for each network among a node's fields, or for the node itself.
 static void spyi_each_network(const spyi_bound *b, uint32_t first, uint32_t count,
                               void (*found)(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
                                             void *context),
@@ -167,7 +168,7 @@ SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_
 
 // >>calls that are nothing but a network
 
-// Fills *batch, or writes why the batch engine does not take the network.
+// Fills *batch; or appends why the batch engine does not take the network.
 static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
                             bool half_inputs, spyi_batch *batch, spyi_text *why) {
     bool wgmma = profile->arch == 90;
@@ -176,7 +177,7 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
                   : width == 64 ? 1
                                 : 2;
     // By engine and width: warps of a group, and groups that a multiprocessor runs at the same time
-    // (python/slangpy/mlp_batch.py has the same).
+    // (python/slangpy/mlp_batch.py has the same numbers).
     static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
                          resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
     if (width != 32 && width != 64 && width != 128)
@@ -189,7 +190,8 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
     if (why->size) return false;
     memset(batch, 0, sizeof *batch);
     batch->shared_bytes =
-        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0); // F in mlp_batch.slang
+        // the constant F of mlp_batch.slang
+        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
     if (batch->shared_bytes > max_shared_bytes) {
         spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
                       batch->shared_bytes, max_shared_bytes);
@@ -232,7 +234,7 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
         return false;
     const spyi_type *scalar = l->type->element;
     if (!scalar || scalar->kind != SPYI_TYPE_SCALAR || scalar->scalar != SPY_DTYPE_FLOAT32) return false;
-    if (l->consumed == 0) return l->element == l->type; // a result that the call makes
+    if (l->consumed == 0) return l->element == l->type; // the leaf is a result that the call makes
     return l->element && l->element->kind == SPYI_TYPE_SCALAR &&
            (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
 }

@@ -2,7 +2,7 @@
 // folded into two.
 #include "call/launch.h"
 
-// Computes the groups of a dispatch, from the caller's number of threads in x, y and z. Groups of a plain
+// Computes the groups of a dispatch from the caller's number of threads in x, y and z. Groups of a plain
 // function are folded if one dimension exceeds the device's limit.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
@@ -91,7 +91,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t per_group =
         (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
-    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // the launch has complete call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
     // Kernels number threads with 32 bits, also the threads of the last row of groups, which may be
     // incomplete.

@@ -661,7 +661,7 @@ struct WO_ {
 struct WE_ {
     template<class T> D_ T operator()(T a, T b) const { return a ^ b; }
 };
-// full warp: butterfly; otherwise walk the active lanes.
+// A full warp adds in a butterfly; otherwise the loop walks the active lanes.
 template<class F, class T> D_ T wred_(uint m, T v, F f) {
     if (m == ~0u) {
         for (int s = 16; s; s >>= 1) v = f(v, wsh_(m, v, (int)(_getLaneId() ^ s)));
@@ -716,8 +716,8 @@ template<class T> D_ bool _waveAllEqual(uint m, T v) {
 }
 #endif
 #ifdef SPYI_TEX
-// Needs NVRTC without -minimal, whose own templates the other tex and surf functions are. Texels by coordinates
-// without a filter have no built-in spelling. TX_<T>: a texel of four numbers of type b as a T.
+// TX_<T> makes a T of a texel of four numbers of type b. Texels by coordinates without a filter have no built-in spelling. Textures
+// need NVRTC without -minimal, because its own templates are the other tex and surf functions.
 template<class T> struct TX_;
 #define TX1_(T, B, ...)                                         \
     template<> struct TX_<T> {                                  \
@@ -761,7 +761,7 @@ TXB_(uint, "u32", "=r")
         return TX_<T>::of(v);                                     \
     }
 #define TXC_ ,
-TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler
+TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays, so a sampler reads the centre of the texel
 TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)
 TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)
 TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)

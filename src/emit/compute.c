@@ -1,12 +1,10 @@
-// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It
-// writes
-//   the entry point's attributes, and the parameters that the system fills;
-//   the number of the thread's first element, which depends on the layout of groups and of call groups;
-//   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the offsets of strided leaves;
-//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the
-//   stores.
-// team.c has the prologue of kernels that sum gradients. It uses the coordinates and indices of this one.
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. This
+// file writes the entry point's attributes, and the parameters that the system fills; the number of the
+// thread's first element, which depends on the layout of groups and of call groups; the guard that ends
+// threads behind the last element; the element's coordinates in the call, and from them the offsets of
+// strided leaves; the loads that happen once a thread (wide.c has those of vectors), the calls for each
+// element, and the stores. The prologue of kernels that sum gradients (team.c) uses the coordinates and
+// indices of this one.
 #include "emit/internal.h"
 
 #define SPYI_MOST_ELEMENTS 16
@@ -41,7 +39,7 @@ static bool spyi_is_tiled(const spyi_bound *bound) {
     return any;
 }
 
-// 32 threads are 8 x 4 texels.
+// The edge of a tile in elements; the 32 threads of a tile are 8 x 4 texels.
 #define SPYI_TILE 8u
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
@@ -82,8 +80,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
-    // 2^31.
+    // The innermost coordinate comes first. Divisions are done as multiplications, which are exact for
+    // numbers below 2^31.
     if (key->rank > 1)
         spyi_text_add(body, "    uint spy_rest%s = spy_i%s;\n    uint spy_high%s;\n", s->unit, s->unit,
                       s->unit);
@@ -100,7 +98,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
                   key->rank > 1 ? "spy_rest" : "spy_i", s->unit);
 }
 
-// Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
+// Writes the coordinates of the thread's next element. Behind the end they are those of the last element of
+// the call.
 static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
@@ -145,8 +144,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     }
 }
 
-// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base; nothing if all
-// elements have index 0. For wide leaves it is the index of the thread's access number `access`.
+// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base. Writes nothing
+// if all elements have index 0. For wide leaves it is the index of the thread's access number `access`.
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
                                 spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -212,7 +211,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
             spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type,
                           d, group[d], group[d]);
             spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
-        } else { // what is left, without a division: the guard ends groups behind the last one
+        } else { // the last dimension takes the remainder without a division, since the guard ends groups
+                 // behind the last one
             spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);
         }
     }

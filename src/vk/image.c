@@ -1,7 +1,7 @@
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 #include "vk/internal.h"
 
-// Vulkan's formats, by spy_format.
+// The format that Vulkan has for each spy_format.
 static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
     VK_FORMAT_UNDEFINED,
     VK_FORMAT_R8_UINT,

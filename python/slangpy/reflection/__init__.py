@@ -1,7 +1,7 @@
 """Reflection under SlangPy's names: its enums, whose numbers are those of Slang's API, and its classes of types, functions and layouts.
 
 The objects are those of slangpy itself. SlangPy has two layers of classes, TypeReflection and SlangType and so on; here one object is
-both. VectorType, StructType and their like are for isinstance(); submodules: lookup, reflectiontypes."""
+both. VectorType, StructType and similar classes are for isinstance(). Submodules: lookup, reflectiontypes."""
 from __future__ import annotations
 
 from .._slangpy import (
@@ -40,8 +40,8 @@ class DeclKind(_IntEnum):
 
 
 class FieldList(list):  # type: ignore[type-arg]
-    """TypeReflection.fields: a list of the fields in their order. A name in place of the index finds a field, too, and keys(), values(),
-    items() and get() are those of a dict by name."""
+    """TypeReflection.fields: a list of the fields in their order. A name as index finds a field, too, and keys(), values(), items() and
+    get() work as those of a dict by name."""
 
     def __getitem__(self, key):  # type: ignore[no-untyped-def]
         if not isinstance(key, str):

@@ -29,7 +29,7 @@ TR = TypeReflection
 
 
 class _TypeMeta(type):
-    """isinstance(x, VectorType) and so on ask the type what it is."""
+    """Makes isinstance(x, VectorType) and similar checks depend on the kind of the type x."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TypeReflection) and bool(cls._is(instance))  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ def class_of(t: TypeReflection) -> type:
 
 
 class TensorType(IntEnum):
-    """ITensorType.Kind: which tensor it is."""
+    """ITensorType.Kind: which tensor a type is."""
 
     itensor = 0
     tensor = 1
@@ -95,7 +95,7 @@ class TensorType(IntEnum):
 
 
 class TensorAccess(IntEnum):
-    """ITensorType.Access: how the function may access it."""
+    """ITensorType.Access: how a function may access a tensor."""
 
     read = 1
     write = 2
@@ -118,7 +118,7 @@ INT_TYPES = SIGNED_INT_TYPES | UNSIGNED_INT_TYPES
 _LAZY = {"SCALAR_TYPE_TO_NUMPY_TYPE", "NUMPY_TYPE_TO_SCALAR_TYPE"}
 
 
-def __getattr__(name: str) -> Any:  # the tables that need numpy, which is imported only for them
+def __getattr__(name: str) -> Any:  # finds the tables that need numpy, which is imported only for them
     if name not in _LAZY:
         raise AttributeError("module '{}' has no attribute '{}'".format(__name__, name))
     import numpy as np
@@ -151,8 +151,8 @@ def is_matching_array_type(a: TypeReflection, b: TypeReflection, allow_generics:
 
 
 def vectorize_type(marshall_type: TypeReflection | str, bound_type: TypeReflection | str, program: ProgramLayout | None = None) -> TypeReflection | None:
-    """vectorize_type(marshall_type, bound_type, program=None): returns the type that is passed when a value of one type feeds a parameter of
-    the other: the type itself, or the element type that many of are run over. None if none of them fits."""
+    """vectorize_type(marshall_type, bound_type, program=None): returns the type that is passed if a value of one type feeds a parameter
+    of the other: the type itself, or its element type, over which the call then runs. None if neither fits."""
     if isinstance(marshall_type, str) or isinstance(bound_type, str):
         if program is None:
             raise ValueError("vectorize_type: names of types need 'program'")

@@ -1,4 +1,4 @@
-// The classes that Python's users see: what their files offer to each other.
+// The classes that Python's users see: functions that the files of this folder call in each other.
 #ifndef SPYP_OBJECTS_H
 #define SPYP_OBJECTS_H
 
@@ -15,8 +15,7 @@ int spyp_function_ready(PyObject *module);
 // >>modules.c, names.c
 // Returns type_conformances as a tuple of str, or NULL with an exception set.
 PyObject *spyp_conformances_parse(PyObject *items, const char *where);
-// Returns the function, type or constant of a name as a new reference. NULL without an exception: there is
-// none.
+// Returns the function, type or constant of a name as a new reference. NULL without an exception means that there is none.
 PyObject *spyp_module_find(spyp_module *module, PyObject *name);
 // Returns the device's empty module, for built-in types, as a new reference.
 spyp_module *spyp_module_default(spyp_device *device);

@@ -1,4 +1,4 @@
-// Tensors as values: making them, and their contents to and from host memory.
+// Tensors as values: creation, and copies of their contents to and from host memory.
 #include "values/values.h"
 
 #include <string.h>
@@ -42,10 +42,10 @@ void spyp_tensor_set_root(spyp_tensor *t, const spyp_tensor *of) {
 spy_tensor *spyp_tensor_whole(spyp_tensor *t, uint64_t *before_bytes) {
     *before_bytes = 0;
     if (!t->root) return t->tensor;
-    // After point_to() the root may see other memory than this view does.
+    // After point_to() the root may have other memory than this view.
     uint64_t begin = spy_tensor_address(t->root), at = begin ? spy_tensor_address(t->tensor) : 0;
     spy_tensor_info info = spy_get_tensor_info(t->root);
-    if (!begin) (void)spy_take_error(t->device->device); // a device without pointers
+    if (!begin) (void)spy_take_error(t->device->device); // the device has no addresses
     if (!begin || !info.is_contiguous || at < begin || at - begin > (uint64_t)info.element_count * info.element_size_bytes) return t->tensor;
     *before_bytes = at - begin;
     return t->root;
@@ -167,7 +167,7 @@ static int spyp_tensor_write_bytes(spyp_tensor *t, spyp_arena *arena, PyObject *
     size_t each = 1;
     if (!PyObject_CheckBuffer(object)) return 0;
     if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
-    if (array.dtype == SPY_DTYPE_DEFAULT) return 0; // a structured array has the fields of a struct
+    if (array.dtype == SPY_DTYPE_DEFAULT) return 0; // a structured array is copied by the fields of its struct
     const spy_type_info *type = spyp_element_info(t, &info);
     if (PyErr_Occurred()) return -1;
     spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
@@ -277,7 +277,7 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t, bool structured) {
     else if (dtype && info.shape.rank + inner.rank <= 32) {
         PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
         PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
-        // zeros: structs may have gaps.
+        // Structs may have gaps, so the memory begins with zeros.
         if (shape && PyUnicode_Check(dtype)) array = spyp_empty_array(numpy, shape, dtype, info.host_size_bytes);
         else if (shape) array = PyObject_CallMethod(numpy, "zeros", "OO", shape, dtype);
         Py_XDECREF(outer);

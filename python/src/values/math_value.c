@@ -92,7 +92,7 @@ static uint16_t spyp_half_from_double(double value) {
     if (size >= 65520.0) return (uint16_t)(sign | 0x7c00u);
     if (size < 0x1p-14) return (uint16_t)(sign | (unsigned)rint(size * 0x1p24));
     frexp(size, &exponent);
-    // 1.m * 2^(exponent - 1); a mantissa that rounds up to 2048 carries into the exponent
+    // the value is 1.m * 2^(exponent - 1); a mantissa that rounds up to 2048 carries into the exponent
     return (uint16_t)(sign + ((unsigned)(exponent + 13) << 10) + (unsigned)rint(ldexp(size, 11 - exponent)));
 }
 
