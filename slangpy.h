@@ -10002,9 +10002,9 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "    }\n"
     "    MLPW_D void clear() {\n"
     "#pragma unroll\n"
-    "        for (int i = 0; i < WORDS; i++) w[i] = 0;\n"
+    "        for (int i = 0; i < WORDS; i++) w[i] = 0;",
     "    }\n"
-    "",
+    "\n"
     "    MLPW_D u32 with(const Piece &other, int i) const {\n"
     "        if constexpr (BYTES == 2) return pick(w[i / 2], other.w[i / 2], i % 2 ? 0x7632 : 0x5410);\n"
     "        else return pack(number(w[i]), number(other.w[i]));\n"
