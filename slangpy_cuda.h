@@ -102,6 +102,7 @@ SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address,
 // those of spy_vk_create_shared_memory() and spy_vk_create_shared_semaphore(). It is no device of the library.
 typedef struct spy_cuda_peer spy_cuda_peer;
 
+// Memory of another API in a CUDA context.
 typedef struct spy_cuda_imported_memory {
     void *memory;     // CUexternalMemory
     uint64_t address; // CUdeviceptr of the first byte

@@ -34,6 +34,7 @@ def environment(extra):
     env.setdefault("SLANGPY_NVRTC_LIBRARY", NVRTC)
     env.setdefault("SPY_TEST_SIZE", "normal")
     env.update(extra)
+    env = {name: value for name, value in env.items() if value is not None}
     env.setdefault("SLANGPY_SLANG_LIBRARY", MEMO if env["SPY_TEST_SIZE"] != "soak" and os.path.exists(MEMO) else SLANG)
     if env["SPY_TEST_SIZE"] != "soak":
         env.setdefault("SPY_TEST_SEED", "6")  # the same tenth each time; make soak draws a fresh seed and prints it

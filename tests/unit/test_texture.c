@@ -78,8 +78,8 @@ static void test_formats(void **state) {
              "python3 -c \"\n"
              "import re\n"
              "text = open('%.*s/../../python/slangpy/formats.py').read()\n"
-             "text = text.replace('from .enums import Format, _IntEnum, _IntFlag',\n"
-             "    'from enum import IntEnum as _IntEnum, IntFlag as _IntFlag\\nclass Format(int): undefined = 0')\n"
+             "text = re.sub('from .enums import .*',\n"
+             "    'from enum import IntEnum as _IntEnum, IntFlag as _IntFlag\\nclass Format(int): undefined = 0', text)\n"
              "names = {}\n"
              "exec(text, names)\n"
              "for i in range(1, len(names['_NUMBERS']) + 1):\n"
@@ -106,7 +106,7 @@ static void test_formats(void **state) {
         assert_string_equal(own, line);
         assert_true((f.dtype == SPY_DTYPE_FLOAT32) == !f.is_integer);
     }
-    if (pclose(pipe) != 0 || count == 0) skip(); // no python3
+    assert_int_equal(pclose(pipe), 0); // tests need python3 anyway
     assert_int_equal(count, SPY_FORMAT_COUNT - 1);
     assert_null(spy_get_format_info(SPY_FORMAT_NONE).name);
     assert_null(spy_get_format_info(SPY_FORMAT_COUNT).name);
