@@ -6,6 +6,7 @@ import ctypes
 import os
 import random
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -88,8 +89,8 @@ def test_errors(fake, device):  # noqa: F811
     """Bad input: what the engines cannot run says why; shapes."""
     from slangpy.mlp_batch import BatchNetwork
     if device.info.type != spy.DeviceType.cuda:
-        with pytest.raises(ValueError, match="the batch engine is for CUDA, the device is of backend 'vulkan'"):
-            BatchNetwork(device, 32, 3)
+        with pytest.raises(ValueError, match="mma: the engine is for CUDA, the device is of backend 'vulkan'"):
+            BatchNetwork(device, 32, 3, engine="mma")
     fake("""
 from slangpy.mlp_batch import BatchNetwork
 state.capability = 90
@@ -98,7 +99,7 @@ for words, args, more in (("its width is 48; the matrix units take 32, 64 and 12
                           ("it has 9 outputs", (32, 9), {}), ("it has 0 inputs", (0, 3), {}), ("its depth is 0", (32, 3, 64, 0), {}), ("its depth is 9", (32, 3, 64, 9), {}),
                           ("its forward pass needs 266240 bytes of shared memory, the device has 232448", (32, 3, 128, 8), {}),
                           ("argument 'loss': expected one of l2, l1, relative_l2, huber, given, got 'l3'", (32, 3), dict(loss="l3")),
-                          ("argument 'engine': expected one of mma, wgmma, got 'cpu'", (32, 3), dict(engine="cpu")),
+                          ("argument 'engine': expected one of mma, wgmma, cooperative, got 'cpu'", (32, 3), dict(engine="cpu")),
                           ("argument 'dtype': expected 'half' or 'float', got 'double'", (32, 3), dict(dtype="double")),
                           ("its activation is 'sine'", (32, 3), dict(activation="sine"))):
     raises(ValueError, words, BatchNetwork, d, *args, **more)
@@ -131,6 +132,121 @@ raises(ValueError, "BatchNetwork.gradient: expected a network that an engine tra
 state.capability = 75
 raises(ValueError, "mma.sync of halves needs compute capability 8.0, the device has 7.5", BatchNetwork, spy.create_device(spy.DeviceType.cuda), 32, 3)
 """)
+
+
+# >>Vulkan's cooperative matrices; their numbers: tests/mlp/batch_engine.py on a GPU
+
+COOPERATIVE = [  # width, depth, inputs, outputs, dtype, activation, bias, whether one layer at a time is in groupshared memory
+    (64, 3, 64, 8, "half", "relu", False, False), (128, 3, 128, 8, "half", "relu", False, True), (48, 2, 17, 3, "float", "tanh", True, False),
+    (16, 1, 40, 16, "half", "sigmoid", True, False), (1, 1, 1, 1, "float", "none", False, False), (128, 4, 20, 5, "float", "leaky_relu", True, True)]
+
+
+@pytest.mark.parametrize("conversion", (0, 1))
+@pytest.mark.parametrize("case", COOPERATIVE)
+def test_cooperative_compiled(tmp_path, monkeypatch, case, conversion):
+    """The forward pass for Vulkan's cooperative matrices becomes SPIR-V that asks for what the device has, and is valid. (Feature N3.)"""
+    from slangpy.mlp_batch import BatchNetwork, _cooperative_bytes
+    width, depth, inputs, outputs, dtype, activation, bias, layered = case
+    monkeypatch.setattr(BatchNetwork, "_converts", lambda self: bool(conversion))
+    with spy.create_device(spy.DeviceType.vulkan, record_pack=True, offline=True) as device:
+        device._set_dump_directory(os.fsencode(tmp_path))
+        net = BatchNetwork(device, inputs, outputs, width, depth, dtype=dtype, activation=activation, bias=bias)
+        assert net.engines == {False: "cooperative"}
+        assert net.explain() == ("forward: cooperative: cooperative matrices, inputs %s\ntraining: none\n  not cooperative: it has no training kernel"
+                                 % ("converted from sums (VK_NV_cooperative_matrix2)" if conversion else "through groupshared memory"))
+        net.pack()
+        x = spy.Tensor.zeros(device, (77, inputs), dtype)
+        assert net.forward(x).shape == (77, outputs)
+        with pytest.raises(ValueError, match="BatchNetwork.step: expected a network that an engine trains, got one that none does: cooperative: it has no training kernel"):
+            net.step(x, net.forward(x))
+    files = sorted(tmp_path.glob("*.spv"))
+    assert len(files) == 2, files
+    words = {f.name.split("_")[1]: np.fromfile(f, np.uint32) for f in files}["forward"].tolist()
+    capabilities, constants, arrays, at = set(), {}, [], 5
+    while at < len(words):
+        op, size = words[at] & 0xffff, words[at] >> 16
+        if op == 17:
+            capabilities.add(words[at + 1])
+        elif op == 43 and size == 4:
+            constants[words[at + 2]] = words[at + 3]
+        elif op == 28:
+            arrays.append(words[at + 3])
+        at += size
+    assert 6022 in capabilities and (5431 in capabilities) == bool(conversion)
+    whole, one = (_cooperative_bytes(inputs, width, depth, bias, each) for each in (False, True))
+    assert (whole > 49152) == layered
+    pieces = [constants[a] for a in arrays]  # groupshared memory has the size that decided
+    assert 768 in pieces and (one if layered else whole) // 16 - 768 in pieces, pieces
+    spirv_val = os.environ.get("SPIRV_VAL") or shutil.which("spirv-val")
+    if not spirv_val:
+        pytest.skip("no spirv-val; the SPIR-V is NOT checked")
+    for f in files:
+        done = subprocess.run([spirv_val, "--target-env", "vulkan1.2", str(f)], capture_output=True, text=True)
+        if "Invalid capability operand: 6022" in done.stderr:
+            pytest.skip("this spirv-val does not know cooperative matrices; the SPIR-V is NOT checked")
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("case", COOPERATIVE)
+def test_cooperative_image(device, case):
+    """The kernel that makes the image of the parameters, against numpy: each layer's outputs as rows of halves, then the biases. (Feature N3.)"""
+    from slangpy import mlp_batch
+    if device.info.type != spy.DeviceType.vulkan:
+        pytest.skip("the engine is for Vulkan")
+    width, depth, inputs, outputs, _, _, bias, _ = case
+    sizes = [inputs] + [width] * depth + [outputs]
+    r = np.random.default_rng(5)
+    flat, parts, biases = [], [], []
+    for layer, (ins, outs) in enumerate(zip(sizes, sizes[1:])):
+        w, b = r.standard_normal((ins, outs)).astype(np.float32), r.standard_normal(outs * bias).astype(np.float32)
+        flat += [w.ravel(), b]
+        rows = (outs + 15) // 16 * 16
+        padded = np.zeros((rows, (ins + 15) // 16 * 16 + 8), np.float16)
+        padded[:outs, :ins] = w.T
+        parts.append(padded.ravel())
+        if bias:
+            biases.append(np.concatenate([b, np.zeros(rows - outs, np.float32)]))
+    wanted = np.concatenate([np.concatenate(parts).view(np.uint32)] + [b.view(np.uint32) for b in biases])
+    module = spy.Module.load_from_source(device, "image", mlp_batch._COOPERATIVE % ("half", "half"))
+    pieces = sum(mlp_batch._cooperative_pieces(inputs, width, depth, bias)[:2])
+    assert pieces * 4 == len(wanted)
+    image = spy.Tensor.empty(device, (pieces + 1,), "uint4")
+    image.copy_from_numpy(np.full((pieces + 1, 4), 77, np.uint32))
+    pack = module.find_function("mlp_pack").constants(dict(mlp_width=width, mlp_depth=depth, mlp_inputs=inputs, mlp_outputs=outputs, mlp_bias=int(bias)))
+    pack.dispatch([-(-pieces // 256) * 256, 1, 1], parameters=spy.Tensor.from_numpy(device, np.concatenate(flat)), image=image)
+    got = image.to_numpy().reshape(-1)
+    np.testing.assert_array_equal(got[:-4], wanted)
+    assert (got[-4:] == 77).all()
+
+
+def test_cooperative_absent(device, monkeypatch):
+    """A device without cooperative matrices says so, and a call of the network takes the plain path; what the engine cannot run says why."""
+    from slangpy import mlp
+    from slangpy.mlp_batch import BatchNetwork
+    if device.info.type != spy.DeviceType.vulkan:
+        assert not device.has_feature("cooperative_matrix")
+    elif device.has_feature("cooperative_matrix"):
+        assert BatchNetwork(device, 32, 3).engines == {False: "cooperative"}
+    else:
+        with pytest.raises(ValueError, match=r"cooperative: cooperative matrices of 16 x 16 halves with float sums are needed \(Feature.cooperative_matrix\), the vulkan device '.*' has none"):
+            BatchNetwork(device, 32, 3)
+        net = mlp.Network(device, 32, 3, 32, 1, "ReLU", dtype="mixed")
+        module = spy.Module.load_from_source(device, "absent", "import mlp; float[3] run(%s net, float x[32]) { return net.run(x); }" % net.slang_type)
+        x, p = np.random.default_rng(1).standard_normal((9, 32)).astype(np.float32), net.parameters.to_numpy().astype(np.float64)
+        wanted = np.maximum(x @ p[:1024].reshape(32, 32), 0) @ p[1024:].reshape(32, 3)
+        np.testing.assert_allclose(module.run(net, spy.Tensor.from_numpy(device, x)).to_numpy().reshape(9, 3), wanted, atol=1e-5)
+    with spy.create_device(spy.DeviceType.vulkan, record_pack=True, offline=True) as other:
+        for words, given, more in (("its width is 129; 1 to 128", (32, 3, 129), {}), ("its number of inputs is 129", (129, 3), {}), ("its number of outputs is 17", (32, 17), {}),
+                                   ("its depth is 9", (32, 3, 64, 9), {}), ("its activation is 'sine'", (32, 3), dict(activation="sine")),
+                                   ("its number of inputs is 0", (0, 3), {})):
+            with pytest.raises(ValueError, match="cooperative: " + words):
+                BatchNetwork(other, *given, **more)
+        info = other._info()
+        for words, change in (("its forward pass needs 47616 bytes of groupshared memory, the device has 32768", dict(max_groupshared_bytes=32768)),
+                              ("32 lanes of a wave and 256 threads of a group are needed, the device has 64 and 1024", dict(subgroup_size=64))):
+            monkeypatch.setattr(type(other), "_info", lambda self, change=change: dict(info, **change))
+            with pytest.raises(ValueError, match="cooperative: " + words):
+                BatchNetwork(other, 128, 3, 128, 8, bias=True)
 
 
 def test_shared_bytes(fake, device):  # noqa: F811

@@ -260,6 +260,7 @@ typedef struct spyi_vk_adapter {
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     uint32_t handle_counts[SPYI_HANDLE_KINDS]; // elements of the table of handles
+    bool matrices; // cooperative matrices as SPY_FEATURE_COOPERATIVE_MATRIX says, if the feature is enabled
     bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
     spy_device_info info;
     char refusal[256]; // why the adapter cannot be used; "": it can be
