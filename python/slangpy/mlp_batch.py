@@ -32,8 +32,8 @@ _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0,
 # The entry points of mlp_cooperative.slang. A group has 8 subgroups of 32 lanes, each of which takes 32 rows at a time; two groups for each of
 # an H100's multiprocessors are the fastest, as Vulkan does not say how many there are.
 _COOPERATIVE_GROUPS = 264
-_COOPERATIVE = """#pragma warning(disable: 41012) // the device has the features
-import mlp_cooperative;
+_COOPERATIVE = """import mlp_cooperative;
+[require(spirv, spvCooperativeMatrixKHR, spvCooperativeMatrixConversionsNV)] // Slang's copyFrom() declares the second, and does not use it
 [shader("compute")] [numthreads(256, 1, 1)]
 void mlp_forward(uint3 group : SV_GroupID, uint3 thread : SV_GroupThreadID, uniform uint4* image, uniform %s* x, uniform %s* y, uniform uint rows, uniform uint groups)
 {

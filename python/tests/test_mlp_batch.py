@@ -143,7 +143,7 @@ COOPERATIVE = [  # width, depth, inputs, outputs, dtype, activation, bias, wheth
 
 @pytest.mark.parametrize("conversion", (0, 1))
 @pytest.mark.parametrize("case", COOPERATIVE)
-def test_cooperative_compiled(tmp_path, monkeypatch, case, conversion):
+def test_cooperative_compiled(tmp_path, monkeypatch, capfd, case, conversion):
     """The forward pass for Vulkan's cooperative matrices becomes SPIR-V that asks for what the device has, and is valid. (Feature N3.)"""
     from slangpy.mlp_batch import BatchNetwork, _cooperative_bytes
     width, depth, inputs, outputs, dtype, activation, bias, layered = case
@@ -159,6 +159,8 @@ def test_cooperative_compiled(tmp_path, monkeypatch, case, conversion):
         assert net.forward(x).shape == (77, outputs)
         with pytest.raises(ValueError, match="BatchNetwork.step: expected a network that an engine trains, got one that none does: cooperative: it has no training kernel"):
             net.step(x, net.forward(x))
+    said = capfd.readouterr()
+    assert "warning" not in said.out + said.err, said
     files = sorted(tmp_path.glob("*.spv"))
     assert len(files) == 2, files
     words = {f.name.split("_")[1]: np.fromfile(f, np.uint32) for f in files}["forward"].tolist()

@@ -340,8 +340,7 @@ static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_ada
     }
 }
 
-// Asks whether cooperative matrices of 16 x 16 elements in a subgroup multiply halves and add to floats.
-static void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+SPYI_FN void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     spyi_vk_get_matrix_properties get = NULL;
     spyi_vk_matrix_properties *items;
     uint32_t i, count = 0, capacity;

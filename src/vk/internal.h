@@ -512,6 +512,8 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
+// Sets adapter->matrices: whether the driver lists the sizes and types of SPY_FEATURE_COOPERATIVE_MATRIX.
+SPYI_FN void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter);
 // Fills adapter->info, which the user sees, from the adapter's features and limits.
 SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
