@@ -5,6 +5,7 @@ tests/mlp/batch_engine.py. And Function.shared_bytes, which the engine needs.
 import ctypes
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -139,6 +140,8 @@ raises(ValueError, "mma.sync of halves needs compute capability 8.0, the device 
 COOPERATIVE = [  # width, depth, inputs, outputs, dtype, activation, bias, whether one layer at a time is in groupshared memory
     (64, 3, 64, 8, "half", "relu", False, False), (128, 3, 128, 8, "half", "relu", False, True), (48, 2, 17, 3, "float", "tanh", True, False),
     (16, 1, 40, 16, "half", "sigmoid", True, False), (1, 1, 1, 1, "float", "none", False, False), (128, 4, 20, 5, "float", "leaky_relu", True, True)]
+if not EVERY:
+    COOPERATIVE = random.Random(int(os.environ["SPY_TEST_SEED"])).sample(COOPERATIVE, 2)
 
 
 @pytest.mark.parametrize("conversion", (0, 1))
@@ -219,6 +222,136 @@ def test_cooperative_image(device, case):
     got = image.to_numpy().reshape(-1)
     np.testing.assert_array_equal(got[:-4], wanted)
     assert (got[-4:] == 77).all()
+
+
+# The matrices of linalg: lane l of a subgroup of 32 has numbers 8 l to 8 l + 7, so that the kernel's text runs on any device.
+MATRICES = """
+groupshared half factors[SUBGROUPS * 512];
+static uint own_thread;
+uint laneRow() { return own_thread % 32 / 2; }
+uint laneColumn() { return own_thread % 2 * 8; }
+half numberOf(uint4 piece, uint i) { return asfloat16(uint16_t(piece[i / 2] >> (i % 2 * 16))); }
+struct Sums
+{
+    float v[8];
+    __init(float of) { for (int i = 0; i < 8; i++) v[i] = of; }
+    static uint GetLength() { return 8; }
+    __subscript(uint i) -> float { get { return v[i]; } [mutating] set { v[i] = newValue; } }
+    static Sums loadHeld(int column, uint at, uint stride)
+    {
+        Sums m = Sums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = asfloat(held[at + laneRow() * stride + (laneColumn() + i) / 4][i % 4]);
+        return m;
+    }
+    void storeTransit(uint at, uint stride) { for (uint i = 0; i < 8; i++) transit[at + laneRow() * stride + (laneColumn() + i) / 4][i % 4] = asuint(v[i]); }
+}
+struct HalfSums
+{
+    half v[8];
+    __init(float of) { for (int i = 0; i < 8; i++) v[i] = half(of); }
+    static uint GetLength() { return 8; }
+    __subscript(uint i) -> half { get { return v[i]; } [mutating] set { v[i] = newValue; } }
+    [mutating] void copyFrom(Sums from) { for (int i = 0; i < 8; i++) v[i] = half(from.v[i]); }
+    static HalfSums loadHeld(int column, uint at, uint stride)
+    {
+        HalfSums m = HalfSums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = numberOf(held[at + (laneColumn() + i) * stride + laneRow() / 8], laneRow() % 8);
+        return m;
+    }
+    static HalfSums loadTransit(uint at, uint stride)
+    {
+        HalfSums m = HalfSums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = numberOf(transit[at + laneRow() * stride + laneColumn() / 8], i);
+        return m;
+    }
+    static HalfSums loadMemory(half* from, uint at, uint stride)
+    {
+        HalfSums m = HalfSums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = from[at + laneRow() * stride + laneColumn() + i];
+        return m;
+    }
+    void storeTransit(uint at, uint stride)
+    {
+        for (uint i = 0; i < 4; i++) transit[at + laneRow() * stride + laneColumn() / 8][i] = uint(asuint16(v[2 * i])) | uint(asuint16(v[2 * i + 1])) << 16;
+    }
+}
+typealias Input = HalfSums;
+typealias Weights = HalfSums;
+Sums multiply(Input a, Weights b, Sums c)
+{
+    const uint base = own_thread / 32 * 512, lane = own_thread % 32;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint i = 0; i < 8; i++)
+    {
+        factors[base + lane * 8 + i] = a.v[i];
+        factors[base + 256 + lane * 8 + i] = b.v[i];
+    }
+    GroupMemoryBarrierWithGroupSync();
+    for (uint i = 0; i < 8; i++)
+        for (uint k = 0; k < 16; k++)
+            c.v[i] += float(factors[base + laneRow() * 16 + k]) * float(factors[base + 256 + k * 16 + laneColumn() + i]);
+    return c;
+}
+"""
+
+
+def emulated_text(direct):
+    """mlp_cooperative.slang with MATRICES. The subgroups of a group go through the kernel together, since barriers of a subgroup become those of the group."""
+    with open(os.path.join(TOP, "src/slang/mlp_cooperative.slang")) as file:
+        text = file.read()
+    text = "".join(line for line in text.splitlines(True) if not line.startswith(("typealias", "using namespace", "module ")))
+    changes = [(r"Load<CoopMatMatrixLayout\.RowMajor>\(x, ", "loadMemory(x, "), (r"Load<CoopMatMatrixLayout\.RowMajor>\(transit, ", "loadTransit("),
+               (r"Load<CoopMatMatrixLayout\.RowMajor>\(held, ", "loadHeld(0, "), (r"Load<CoopMatMatrixLayout\.ColumnMajor>\(held, ", "loadHeld(1, "),
+               (r"Store<CoopMatMatrixLayout\.RowMajor>\(transit, ", "storeTransit("), (r"\.convertUse<CoopMatMatrixUse\.MatrixA>\(\)", ""),
+               (r"coopMatMulAdd<float, false>", "multiply"), ("BarrierWithWaveSync", "BarrierWithGroupSync"), (r"if \(mlp_layered == 0 && tile >= tiles\)", "if (false)"),
+               (r"row \+ ROWS <= rows", "%s" % str(direct).lower()), ("extern static const", "static const"), (r"\[ForceUnroll\] ", ""),
+               ("const uint thread = at.x", "own_thread = at.x;\n    const uint thread = at.x")]
+    for pattern, by in changes:
+        text, count = re.subn(pattern, by, text)
+        assert count, pattern
+    at = text.index("uint layerStart")
+    return text[:at] + MATRICES + text[at:]
+
+
+@pytest.mark.parametrize("conversion", (0, 1))
+@pytest.mark.parametrize("case", COOPERATIVE)
+def test_cooperative_numbers(device, case, conversion):
+    """The forward pass of the kernel's own text against float64, with matrices in plain arrays; nothing beyond the end. (Feature N3.)"""
+    from slangpy import mlp_batch
+    if device.info.type != spy.DeviceType.vulkan:
+        pytest.skip("the engine is for Vulkan")
+    width, depth, inputs, outputs, dtype, activation, bias, layered = case
+    if not device.has_feature("software_device") and mlp_batch._cooperative_bytes(inputs, width, depth, bias, layered) + 8192 > device.info.limits.max_groupshared_bytes:
+        pytest.skip("MATRICES need more groupshared memory than the device has")
+    direct, rows = (True, 512) if inputs % 16 == 0 and dtype == "half" else (False, 301)
+    constants = dict(mlp_width=width, mlp_depth=depth, mlp_inputs=inputs, mlp_outputs=outputs, mlp_bias=int(bias), mlp_layered=int(layered), mlp_conversion=conversion,
+                     mlp_float=int(dtype == "float"), mlp_activation=mlp_batch.ACTIVATIONS.index(activation))
+    text = emulated_text(direct)
+    for name, value in constants.items():
+        text, count = re.subn(r"(static const int %s = )\d+" % name, r"\g<1>%d" % value, text)
+        assert count == 1, name
+    entries = mlp_batch._COOPERATIVE % (dtype, dtype)
+    entries = "".join(line for line in entries.splitlines(True) if not line.startswith(("import", "[require")))
+    module = spy.Module.load_from_source(device, "emulated", text + entries)
+    sizes, r = [inputs] + [width] * depth + [outputs], np.random.default_rng(7)
+    io = np.float16 if dtype == "half" else np.float32
+    h = r.standard_normal((rows, inputs)).astype(np.float16)
+    x, flat = h.astype(io), []
+    for layer, (ins, outs) in enumerate(zip(sizes, sizes[1:])):
+        w, b = (r.standard_normal((ins, outs)) * (2 / ins) ** 0.5).astype(np.float32), (r.standard_normal(outs) * 0.3 * bias).astype(np.float32)
+        flat += [w.ravel(), b[:outs * bias]]
+        v = h.astype(np.float64) @ w.astype(np.float16).astype(np.float64) + b
+        if layer < depth:
+            h = {"none": v, "relu": np.maximum(v, 0), "leaky_relu": np.where(v > 0, v, 0.01 * v), "sigmoid": 1 / (1 + np.exp(-v)), "tanh": np.tanh(v)}[activation].astype(np.float16)
+    image = spy.Tensor.zeros(device, (sum(mlp_batch._cooperative_pieces(inputs, width, depth, bias)[:2]),), "uint4")
+    module.find_function("mlp_pack").dispatch([-(-image.shape[0] // 256) * 256, 1, 1], parameters=spy.Tensor.from_numpy(device, np.concatenate(flat)), image=image)
+    given, y = spy.Tensor.empty(device, x.shape, dtype), spy.Tensor.empty(device, (rows + 3, outputs), dtype)
+    given.copy_from_numpy(x)
+    y.copy_from_numpy(np.full((rows + 3, outputs), 77, io))
+    module.find_function("mlp_forward").dispatch([256, 1, 1], image=image, x=given, y=y, rows=rows, groups=1)
+    got = y.to_numpy().astype(np.float64)
+    assert np.linalg.norm(got[:rows] - v) <= 5e-4 * np.linalg.norm(v)
+    assert (got[rows:] == 77).all()
 
 
 def test_cooperative_absent(device, monkeypatch):
