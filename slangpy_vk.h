@@ -540,7 +540,7 @@ typedef struct spyi_vk_matrix_properties {
 } spyi_vk_matrix_properties;
 
 typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
-                                                            spyi_vk_matrix_properties *properties);
+                                                           spyi_vk_matrix_properties *properties);
 
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
@@ -1432,8 +1432,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
 #define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
     {                                                                                                        \
-        type, "VkPhysicalDevice" name,                                   \
-            offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
+        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
+            sizeof(((spyi_vk_feature_set *)0)->member)                                                       \
     }
     SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
     SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),

@@ -205,7 +205,7 @@ typedef struct spyi_vk_matrix_properties {
 } spyi_vk_matrix_properties;
 
 typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
-                                                            spyi_vk_matrix_properties *properties);
+                                                           spyi_vk_matrix_properties *properties);
 
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {

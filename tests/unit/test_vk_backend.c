@@ -926,7 +926,8 @@ static bool test_query_matrices(spyi_context *ctx, uint32_t count, int32_t c, in
 }
 
 static void test_matrix_features(void **state) {
-    const uint32_t one = SPY_FEATURE_COOPERATIVE_MATRIX, both = one | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
+    const uint32_t one = SPY_FEATURE_COOPERATIVE_MATRIX,
+                   both = one | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
     spy_device_desc desc;
     spyi_context ctx;
     (void)state;
